@@ -1,5 +1,6 @@
 """What numerals.py must do: run by ``python3 -m unittest``."""
 
+# ruff: noqa: PT009 - unittest's own assertions, so that nothing needs to be installed
 import unittest
 
 from numerals import to_roman
