@@ -1,0 +1,72 @@
+# `make help` lists what there is. `make demo` and `make test` need nothing done before.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# What a run may be given: make test-pytest ARGS='-k lease', make test-pgtap ARGS=tests/pgtap/access
+MAJORS ?= 18 15
+ARGS ?=
+
+# make demo: one's own repository, branch, check and agent; PUSH=1 writes to the original.
+REPOSITORY ?=
+REF ?=
+CHECK ?=
+AGENT ?=
+PUSH ?=
+export REPOSITORY REF CHECK AGENT PUSH
+
+with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
+test := $(with_venv) .venv/bin/python tools/test $(foreach major,$(MAJORS),--major $(major))
+python_config := --config python_client/pyproject.toml
+python_paths := python_client tests tools/principal tools/test tools/with-postgres $(wildcard examples)
+
+.PHONY: help setup db check check-python check-sql test test-pgtap test-pytest demo docs round-trip \
+	clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+setup: ## install what is missing: Debian packages (as root), .venv
+	@tools/setup
+
+demo: setup ## the whole story on a sample repository, or on REPOSITORY=, REF=, CHECK=, AGENT=, PUSH=1
+	@$(with_venv) tools/with-postgres 18 --keep .fencepost/cluster --fresh -- tools/demo
+
+test: check-python ## every test on PostgreSQL 18 and 15, ruff, mypy
+	@$(test)
+
+test-pgtap: setup ## pgTAP only; ARGS= names files or folders, MAJORS= the majors
+	@$(test) --pgtap $(ARGS)
+
+test-pytest: setup ## pytest only; ARGS= are pytest's
+	@$(test) --pytest $(ARGS)
+
+check: check-python check-sql ## all linters
+
+check-python: setup ## ruff and mypy
+	@.venv/bin/ruff check --quiet $(python_config) $(python_paths)
+	@.venv/bin/ruff format --quiet --check $(python_config) $(python_paths)
+	@tools/check-types
+
+check-sql: ## sqlfluff and pgspot
+	@tools/setup --lint
+	@tools/check-sql
+
+round-trip: setup ## deploy, revert, deploy: the dumps must be equal
+	@$(test) --pytest tests/pytest/plan
+
+db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
+	@$(with_venv) tools/with-postgres 18 --keep .fencepost/db -- tools/deploy fencepost
+	@folder=$$(cat .fencepost/db); printf '%s\n' \
+		"PGHOST=$$folder PGPASSFILE=$$folder/pass/postgres psql -U postgres fencepost"
+
+docs: setup ## renew docs/reference from the database
+	@$(with_venv) tools/with-postgres 18 -- tools/reference
+
+clean: ## stop the kept clusters and remove what they and the demo left
+	@for kept in .fencepost/cluster .fencepost/db; do \
+		if [[ -e $$kept ]]; then tools/with-postgres --stop "$$(< $$kept)"; fi; \
+	done
+	@rm -rf .fencepost
