@@ -20,7 +20,8 @@ export REPOSITORY REF CHECK AGENT PUSH
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 test := $(with_venv) .venv/bin/python tools/test $(foreach major,$(MAJORS),--major $(major))
 python_config := --config python_client/pyproject.toml
-python_paths := python_client tests tools/principal tools/test tools/with-postgres $(wildcard examples)
+# A tool has no ending; its first line says that it is Python.
+python_paths := python_client tests examples $(shell grep -l '^\#!.*python3$$' tools/*)
 
 .PHONY: help setup db check check-python check-sql test test-pgtap test-pytest demo docs round-trip \
 	clean

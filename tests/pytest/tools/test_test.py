@@ -3,124 +3,132 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 PROJECT = Path(__file__).resolve().parents[3]
+TOOL = PROJECT / "tools" / "test"
+
+ONE_PGTAP = """
+select plan(3);
+select pass();
+select is(current_setting('search_path'), 'tap,public', 'the session looks into tap');
+select is(e.extnamespace::regnamespace::text, 'tap', 'pgTAP is in a schema of its own')
+from pg_extension as e where e.extname = 'pgtap';
+select finish();
+"""
+
+ONE_PYTEST = """
+import pytest
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_it(n): pass
+
+@pytest.mark.skip
+def test_not(): pass
+"""
+
+SKIPPED = "import pytest\n@pytest.mark.skip\ndef test_no(): pass\n"
 
 
-@pytest.fixture
-def run(tmp_path: Path, major: int) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that runs tools/test on this major, with files given as keywords."""
-
-    def run_tool(*options: str, **files: str) -> subprocess.CompletedProcess[str]:
-        for name, text in files.items():
-            (tmp_path / name.replace("__", ".")).write_text(text)
-        arguments = [option.replace("HERE", str(tmp_path)) for option in options]
-        return subprocess.run(
-            [sys.executable, PROJECT / "tools" / "test", "--major", str(major), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return run_tool
+@pytest.fixture(scope="module")
+def tool() -> Any:
+    """Return tools/test as a module; its name has no ending that Python knows."""
+    specification = spec_from_loader("tools_test", SourceFileLoader("tools_test", str(TOOL)))
+    assert specification is not None
+    assert specification.loader is not None
+    module = module_from_spec(specification)
+    sys.modules["tools_test"] = module
+    specification.loader.exec_module(module)
+    return module
 
 
-ONE_PGTAP = "select plan(2); select pass(); select ok(true, 'so it is'); select finish();\n"
+@pytest.fixture(autouse=True)
+def in_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
 
 
-def test_it_counts_files_assertions_and_tests(
-    run: Callable[..., subprocess.CompletedProcess[str]], major: int
-) -> None:
-    ended = run("--pgtap", "HERE", "--pytest", "-q", "HERE", one__sql=ONE_PGTAP, **PYTHON)
+def test_it_counts_files_and_assertions(tool: Any, empty_database: str, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "one.sql").write_text(ONE_PGTAP)
+    (tmp_path / "below" / "two.sql").write_text(ONE_PGTAP)
+    (tmp_path / "fixture.psql").write_text("no test\n")
+    result = tool.Result("15.18", pytest=7)
 
-    last = ended.stdout.splitlines()[-1]
-    assert re.fullmatch(rf"PostgreSQL {major}\.\d+: 1 pgTAP files, 2 assertions, 3 pytest", last)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    tool.prove(empty_database, [str(tmp_path)], result)
 
-
-PYTHON = {
-    "test_three__py": (
-        "import pytest\n\n"
-        "@pytest.mark.parametrize('n', [1, 2, 3])\n"
-        "def test_it(n): pass\n\n"
-        "@pytest.mark.skip\n"
-        "def test_not(): pass\n"
-    )
-}
+    assert str(result) == "PostgreSQL 15.18: 2 pgTAP files, 6 assertions, 7 pytest"
+    assert result.complaints == []
 
 
 @pytest.mark.parametrize(
-    ("options", "files", "complaint"),
+    ("text", "complaint"),
     [
-        (["--pgtap", "HERE"], {}, "no pgTAP test ran"),
-        (["--pgtap", "HERE"], {"one__sql": "select plan(2); select pass();\n"}, "pgTAP"),
-        (["--pgtap", "HERE"], {"one__sql": "select plan(1); select fail();\n"}, "pgTAP"),
-        (["--pytest", "HERE"], {}, "pytest"),
-        (
-            ["--pytest", "HERE"],
-            {"test_no__py": "import pytest\n@pytest.mark.skip\ndef test_no(): pass\n"},
-            "no pytest test ran",
-        ),
-        (["--pytest", "HERE"], {"test_no__py": "def test_no(): assert False\n"}, "pytest"),
+        (None, "no pgTAP test ran"),
+        ("select plan(2); select pass();\n", "pgTAP"),
+        ("select plan(1); select fail();\n", "pgTAP"),
+        ("select plan(1); select pass(); select 1 / 0;\n", "pgTAP"),
     ],
 )
-def test_nothing_run_and_something_failed_are_failures(
-    run: Callable[..., subprocess.CompletedProcess[str]],
-    options: list[str],
-    files: dict[str, str],
-    complaint: str,
+def test_pgtap_that_fails_or_does_not_run_is_a_failure(
+    tool: Any, empty_database: str, tmp_path: Path, text: str | None, complaint: str
 ) -> None:
-    ended = run(*options, **files)
+    if text is not None:
+        (tmp_path / "one.sql").write_text(text)
+    result = tool.Result("15.18")
 
-    assert ended.returncode == 1
-    assert re.search(rf"^FAILED on PostgreSQL \S+: {complaint}$", ended.stdout, re.MULTILINE)
+    tool.prove(empty_database, [str(tmp_path)], result)
+
+    assert result.complaints == [complaint]
 
 
-def test_a_missing_major_is_a_failure(
-    run: Callable[..., subprocess.CompletedProcess[str]],
+def test_it_counts_the_pytests_that_ran(tool: Any, tmp_path: Path) -> None:
+    (tmp_path / "test_three.py").write_text(ONE_PYTEST)
+    result = tool.Result("15.18", 1, 2)
+
+    tool.run_pytest(["-q", str(tmp_path / "test_three.py")], result)
+
+    assert str(result) == "PostgreSQL 15.18: 1 pgTAP files, 2 assertions, 3 pytest"
+    assert result.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "pytest"),
+        ("def test_no(): assert False\n", "pytest"),
+        (SKIPPED, "no pytest test ran"),
+    ],
+)
+def test_pytest_that_fails_or_does_not_run_is_a_failure(
+    tool: Any, tmp_path: Path, text: str, complaint: str
 ) -> None:
+    (tmp_path / "test_one.py").write_text(text)
+    result = tool.Result("15.18")
+
+    tool.run_pytest(["-q", str(tmp_path / "test_one.py")], result)
+
+    assert result.complaints == [complaint]
+
+
+def test_a_missing_major_is_a_failure() -> None:
     if Path("/usr/lib/postgresql/16/bin/postgres").exists():
         pytest.skip("PostgreSQL 16 is installed here")
 
-    ended = run("--major", "16", "--pgtap", "HERE", one__sql=ONE_PGTAP)
+    ended = subprocess.run([TOOL, "--major", "16"], capture_output=True, text=True, check=False)
 
     assert ended.returncode == 1
     last = ended.stdout.splitlines()[-1]
     assert last == "PostgreSQL 16.?: 0 pgTAP files, 0 assertions, 0 pytest"
 
 
-def test_pgtap_is_out_of_other_sessions_sight(
-    run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
-    ended = run(
-        "--pgtap",
-        "HERE",
-        one__sql="""
-            select plan(2);
-            select is(current_setting('search_path'), 'tap,public', 'the session looks into tap');
-            select is(
-                (select nspname::text from pg_namespace as n join pg_extension as e
-                     on e.extnamespace = n.oid where e.extname = 'pgtap'),
-                'tap',
-                'pgTAP is in a schema of its own'
-            );
-            select finish();
-        """,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
-def test_outside_a_cluster_a_test_says_what_it_needs(tmp_path: Path) -> None:
+def test_outside_a_cluster_a_test_says_what_it_needs() -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "FENCEPOST"))}
 
     ended = subprocess.run(
@@ -128,7 +136,6 @@ def test_outside_a_cluster_a_test_says_what_it_needs(tmp_path: Path) -> None:
             *(sys.executable, "-m", "pytest", "-c", "python_client/pyproject.toml"),
             *("-p", "no:cacheprovider", "tests/pytest/tools/test_principal.py"),
         ],
-        cwd=PROJECT,
         env=environment,
         capture_output=True,
         text=True,
