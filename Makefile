@@ -47,7 +47,7 @@ test-pytest: setup ## pytest only; ARGS= are pytest's
 check: check-python check-sql ## all linters
 
 check-python: setup ## ruff and mypy
-	@.venv/bin/ruff check --quiet $(python_config) $(python_paths)
+	@.venv/bin/ruff check --quiet --output-format concise $(python_config) $(python_paths)
 	@.venv/bin/ruff format --quiet --check $(python_config) $(python_paths)
 	@tools/check-types
 
