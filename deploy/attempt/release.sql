@@ -1,0 +1,93 @@
+-- Deploy fencepost:attempt/release to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function kernel.release(
+    p_class       text,
+    p_campaign_id bigint,
+    p_generation  bigint,
+    p_token       uuid,
+    p_reason      text default null
+)
+    returns kernel.receipt
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+as $fn$
+declare
+    v_class    ledger.class;
+    v_token    bytea;
+    v_content  bytea;
+    v_campaign ledger.campaign;
+    v_now      timestamptz;
+begin
+    perform ledger.enter();
+    perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
+    perform ledger.require('p_token', p_token is not null);
+    perform ledger.require_text('p_reason', p_reason, 4096);
+    if not ledger.is_enrolled(p_class, 'worker') then
+        return ledger.forbid('release', p_class);
+    end if;
+
+    v_class   := ledger.known_class(p_class);
+    v_token   := ledger.token_digest(p_token);
+    v_content := ledger.digest(jsonb_build_array('release', p_reason));
+
+    v_campaign := ledger.lock_lease(p_class, p_campaign_id, p_generation, v_token, '{leased}');
+    if v_campaign.campaign_id is null then
+        return ledger.repeated_ending(
+            'release', p_class, p_campaign_id, p_generation, v_token, v_content
+        );
+    end if;
+
+    v_now := ledger.clock();
+    perform ledger.end_attempt(v_campaign, 'released', v_now, p_reason, v_content);
+
+    -- next_attempt_at stays: whoever gives a campaign back does not cost it its age.
+    v_campaign.release_count := v_campaign.release_count + 1;
+    v_campaign.parked_for    := ledger.spent_budget(v_campaign, v_class, 'work');
+    v_campaign := ledger.move(
+        v_campaign, 'release',
+        case when v_campaign.parked_for is null then 'ready' else 'parked' end,
+        v_now,
+        jsonb_build_object('attempt', v_campaign.attempt_count, 'reason', p_reason,
+                           'parked_for', v_campaign.parked_for),
+        v_content
+    );
+    return ledger.answer_with(v_campaign, true);
+end
+$fn$;
+
+comment on function kernel.release(text, bigint, bigint, uuid, text) is
+$doc$Gives a campaign back without a result, for another worker to take at once.
+
+Parameters
+    p_class, p_campaign_id, p_generation   as in the lease
+    p_token   the token of the claim
+    p_reason  why, up to 4096 bytes; or null
+
+Releases beyond release_budget count against loss_budget.
+
+Answers
+    ok (duplicate: released before with this reason), forbidden, stale, not_holder, illegal
+
+Errors
+    KN101, KN102, KN103, KN108, KN111, KN112
+
+Writes
+    ledger.campaign (leased to ready, or to parked where a budget has run out),
+    ledger.attempt, ledger.campaign_event$doc$;
+
+grant execute on function kernel.release(text, bigint, bigint, uuid, text) to fencepost_worker;
+
+commit;

@@ -1,0 +1,61 @@
+-- Deploy fencepost:foundation/roles to pg
+--
+-- Roles belong to the cluster, not to this database: they are made where they are
+-- missing, checked where they exist, and never dropped.
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+
+do $do$
+declare
+    v_role text;
+begin
+    foreach v_role in array array[
+        'fencepost_owner', 'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+    ] loop
+        if not exists (select from pg_catalog.pg_roles as r where r.rolname = v_role) then
+            execute format('create role %I nologin', v_role);
+        elsif exists (
+            select from pg_catalog.pg_roles as r
+            where r.rolname = v_role
+              and (r.rolcanlogin or r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb
+                   or r.rolreplication)
+        ) then
+            raise exception 'role "%" exists and can do more than a group may', v_role
+                using detail = 'A Fencepost group is NOLOGIN and has no attribute of its own.',
+                      hint   = 'Rename that role, or take LOGIN and its attributes from it.';
+        end if;
+    end loop;
+end
+$do$;
+
+-- The deployer makes every object as fencepost_owner. On 15 CREATEROLE may grant it to itself;
+-- from 16 on it needs ADMIN OPTION, which the role's creator has and a second deployer has not.
+do $do$
+begin
+    if exists (
+        select from pg_catalog.pg_roles as r
+        where r.rolname = current_user and (r.rolsuper or r.rolname = 'fencepost_owner')
+    ) then
+        return;
+    end if;
+    if current_setting('server_version_num')::integer < 160000 then
+        if not pg_has_role(current_user, 'fencepost_owner', 'member') then
+            execute format('grant fencepost_owner to %I', current_user);
+        end if;
+    elsif not pg_has_role(current_user, 'fencepost_owner', 'set') then
+        execute format('grant fencepost_owner to %I with inherit false, set true', current_user);
+    end if;
+exception
+    when insufficient_privilege then
+        raise exception 'role "%" may not become fencepost_owner', current_user
+            using errcode = 'insufficient_privilege',
+                  detail  = 'From PostgreSQL 16 on a second deployer needs ADMIN OPTION from the first.',
+                  hint    = format(
+                      'Let the first deployer run: grant fencepost_owner to %I with admin option',
+                      current_user);
+end
+$do$;
+
+commit;

@@ -1,0 +1,25 @@
+-- Deploy fencepost:foundation/schemas to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+
+create schema ledger authorization fencepost_owner;
+create schema kernel authorization fencepost_owner;
+create schema audit authorization fencepost_owner;
+
+set local role fencepost_owner;
+
+comment on schema ledger is 'Private. Tables, triggers and helpers; no caller has usage.';
+comment on schema kernel is
+    'Public. The functions that are the only way to write the ledger, and the types they return.';
+comment on schema audit is 'Read-only views for auditors. They show no token.';
+
+-- For the role, not the schema: "in schema" revokes nothing from a default that is global.
+alter default privileges for role fencepost_owner revoke execute on functions from public;
+
+grant usage on schema kernel to
+    fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_sensor, fencepost_admin, fencepost_auditor;
+grant usage on schema audit to fencepost_auditor;
+
+commit;

@@ -1,0 +1,73 @@
+-- Deploy fencepost:observation/open to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function ledger.open(
+    p_target         ledger.target,
+    p_at             timestamptz,
+    p_observation_no bigint default null,
+    p_token_sha256   bytea  default null,
+    p_reason         text   default null
+)
+    returns ledger.campaign
+    language plpgsql
+    volatile
+    set search_path = pg_catalog, pg_temp
+as $fn$
+declare
+    v_class    ledger.class := ledger.known_class(p_target.class);
+    v_previous ledger.campaign;
+    v_campaign ledger.campaign;
+begin
+    select c.* into v_previous
+    from ledger.campaign as c
+    where c.class = p_target.class and c.target = p_target.target
+    order by c.campaign_id desc
+    limit 1;
+    if v_previous.closed_at + v_class.reopen_within > p_at is not true then
+        v_previous := null;
+    end if;
+
+    insert into ledger.campaign as c
+        (class, target, state, opened_at, opened_by, opening_observation_no, opening_token_sha256,
+         previous_campaign_id, desired_state, acceptance, promotes, separate_family,
+         needs_evidence, failure_count, loss_count, release_count, verification_loss_count,
+         promotion_loss_count, failure_reason, next_attempt_at, phase_since,
+         last_transition, last_at, last_detail)
+    values
+        (p_target.class, p_target.target, 'ready', p_at, session_user, p_observation_no,
+         p_token_sha256, v_previous.campaign_id, p_target.desired_state, p_target.acceptance,
+         v_class.promotes, v_class.separate_family, v_class.needs_evidence,
+         coalesce(v_previous.failure_count, 0), coalesce(v_previous.loss_count, 0),
+         coalesce(v_previous.release_count, 0), coalesce(v_previous.verification_loss_count, 0),
+         coalesce(v_previous.promotion_loss_count, 0), v_previous.failure_reason, p_at, p_at,
+         'open', p_at,
+         jsonb_strip_nulls(jsonb_build_object(
+             'observation', p_observation_no, 'previous', v_previous.campaign_id,
+             'reason', p_reason
+         )))
+    returning c.* into v_campaign;
+    return v_campaign;
+end
+$fn$;
+
+comment on function ledger.open(ledger.target, timestamptz, bigint, bytea, text) is
+$doc$Opens a campaign of a target that has none open.
+
+Parameters
+    p_target          the target, locked
+    p_at              when, read after the lock
+    p_observation_no  the red observation; null where an admin opens it
+    p_token_sha256    the digest of the admin's token; null where an observation opens it
+    p_reason          why, as an admin says
+
+What acceptance means is copied from target and class and stays. Opened within reopen_within of the
+target's last campaign it names that one and inherits its counts, its attempts and the fingerprints
+that are refused.
+
+Writes
+    ledger.campaign, and by its trigger ledger.campaign_event$doc$;
+
+commit;

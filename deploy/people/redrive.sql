@@ -1,0 +1,133 @@
+-- Deploy fencepost:people/redrive to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function kernel.redrive(
+    p_class       text,
+    p_campaign_id bigint,
+    p_generation  bigint,
+    p_reason      text   default null,
+    p_budgets     text[] default null
+)
+    returns kernel.receipt
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+as $fn$
+declare
+    c_budgets  constant text[] := array[
+        'attempt', 'loss', 'release', 'verification_loss', 'promotion_loss', 'abstain'
+    ];
+    v_budgets  text[] := coalesce(p_budgets, c_budgets);
+    v_content  bytea;
+    v_campaign ledger.campaign;
+    v_attempt  ledger.attempt;
+    v_verdict  text;
+    v_to_state text;
+    v_now      timestamptz;
+begin
+    perform ledger.enter();
+    perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
+    perform ledger.require_text('p_reason', p_reason, 4096);
+    if not v_budgets <@ c_budgets or array_position(v_budgets, null) is not null then
+        raise exception 'there is no such budget'
+            using errcode = 'KN102',
+                  hint    = format('The budgets are %s.', array_to_string(c_budgets, ', '));
+    end if;
+    if not ledger.session_is('admin') then
+        return ledger.forbid('redrive', p_class);
+    end if;
+
+    v_content := ledger.digest(jsonb_build_array('redrive', p_reason, to_jsonb(v_budgets)));
+    select c.* into v_campaign
+    from ledger.campaign as c
+    where c.class = p_class
+      and c.campaign_id = p_campaign_id
+      and c.generation = p_generation
+      and c.state = 'parked'
+    for no key update;
+    if not found then
+        return ledger.refuse_act('redrive', p_class, p_campaign_id, p_generation, v_content);
+    end if;
+
+    -- Back to where it stood, and no further than its last verdict allows.
+    v_attempt := ledger.live_attempt(v_campaign);
+    select v.verdict into v_verdict
+    from ledger.verdict as v
+    where v.class = p_class
+      and v.campaign_id = p_campaign_id
+      and v.attempt_no = v_attempt.attempt_no
+      and v.verdict <> 'unverifiable';
+    v_to_state := case
+        when v_attempt.submitted_at is null then 'ready'
+        when v_verdict is null then 'attempted'
+        when v_campaign.promotes and v_attempt.promoted_at is null then 'accepted'
+        else 'verified'
+    end;
+
+    v_now := ledger.clock();
+    if 'attempt' = any (v_budgets) then
+        v_campaign.failure_count := 0;
+    end if;
+    if 'loss' = any (v_budgets) then
+        v_campaign.loss_count := 0;
+    end if;
+    if 'release' = any (v_budgets) then
+        v_campaign.release_count := 0;
+    end if;
+    if 'verification_loss' = any (v_budgets) then
+        v_campaign.verification_loss_count := 0;
+    end if;
+    if 'promotion_loss' = any (v_budgets) then
+        v_campaign.promotion_loss_count := 0;
+    end if;
+    if 'abstain' = any (v_budgets) then
+        v_campaign.abstain_floor := v_campaign.generation;
+    end if;
+    v_campaign.next_attempt_at := v_now;
+    v_campaign.phase_since     := v_now;
+    v_campaign := ledger.move(
+        v_campaign, 'redrive', v_to_state, v_now,
+        jsonb_build_object('reason', p_reason, 'was_parked_for', v_campaign.parked_for,
+                           'budgets', to_jsonb(v_budgets)),
+        v_content
+    );
+    return ledger.answer_with(v_campaign, true);
+end
+$fn$;
+
+comment on function kernel.redrive(text, bigint, bigint, text, text[]) is
+$doc$Sends a parked campaign on, with budgets restored.
+
+Parameters
+    p_class, p_campaign_id   the campaign
+    p_generation             the generation that the admin saw
+    p_reason                 why, up to 4096 bytes; or null
+    p_budgets                which budgets begin anew: any of attempt, loss, release,
+                             verification_loss, promotion_loss, abstain; null means all
+
+It goes on from where it stood: ready where no submitted attempt is live, attempted where there is
+no verdict, accepted where an accepted result has still to be promoted, else verified.
+
+Answers
+    ok (duplicate: redriven before by this act), forbidden, stale, illegal
+
+Errors
+    KN101, KN102, KN103, KN108, KN111, KN112
+
+Writes
+    ledger.campaign (parked to ready, attempted, accepted or verified), ledger.campaign_event$doc$;
+
+grant execute on function kernel.redrive(text, bigint, bigint, text, text[]) to fencepost_admin;
+
+commit;

@@ -1,0 +1,79 @@
+-- Deploy fencepost:policy/class to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create table ledger.class (
+    class                    text     not null,
+    lease_default            interval not null,
+    lease_min                interval not null,
+    lease_max                interval not null,
+    lease_cap                interval not null,
+    attempt_limit            interval not null,
+    attempt_budget           integer  not null,
+    loss_budget              integer  not null,
+    release_budget           integer  not null,
+    verification_loss_budget integer  not null,
+    promotion_loss_budget    integer  not null,
+    abstain_budget           integer  not null,
+    verify_within            interval not null,
+    promote_within           interval not null,
+    backoff_base             interval not null,
+    backoff_cap              interval not null,
+    backoff_jitter           numeric  not null,
+    reopen_within            interval not null,
+    promotes                 boolean  not null,
+    separate_family          boolean  not null,
+    needs_evidence           boolean  not null,
+    epoch                    integer  not null default 0,
+
+    constraint class_pk primary key (class),
+    constraint class_name_is_well_formed check (class ~ '^[a-z][a-z0-9_-]{0,62}$'),
+    constraint class_leases_are_ordered check (
+        interval '1 second' <= lease_min
+        and lease_min <= lease_default and lease_default <= lease_max and lease_max <= lease_cap
+    ),
+    constraint class_backoff_is_ordered check (
+        interval '0' <= backoff_base and backoff_base <= backoff_cap
+    ),
+    constraint class_jitter_is_a_share check (backoff_jitter between 0 and 1),
+    constraint class_budgets_are_positive check (
+        least(attempt_budget, loss_budget, verification_loss_budget, promotion_loss_budget,
+              abstain_budget) >= 1
+        and release_budget >= 0
+    ),
+    constraint class_epoch_is_a_count check (epoch >= 0)
+);
+
+comment on table ledger.class is
+    'A kind of campaign and its policy. Lengths are spans of real time, stored in seconds.';
+comment on column ledger.class.lease_default is 'The lease of a claim or renewal that names no length.';
+comment on column ledger.class.lease_min is 'The shortest lease that may be asked for.';
+comment on column ledger.class.lease_max is 'The longest lease that may be asked for.';
+comment on column ledger.class.lease_cap is 'How long one lease may last with all its renewals.';
+comment on column ledger.class.attempt_limit is
+    'How long a worker''s command may run; handed out with the lease.';
+comment on column ledger.class.attempt_budget is
+    'Unsuccessful attempts (failed, rejected, contradicted) until the campaign parks.';
+comment on column ledger.class.loss_budget is
+    'Lost and outdated attempts, and releases beyond release_budget, until it parks.';
+comment on column ledger.class.release_budget is 'Releases that do not count as losses.';
+comment on column ledger.class.verification_loss_budget is 'Lost verifications until it parks.';
+comment on column ledger.class.promotion_loss_budget is 'Lost promotions until it parks.';
+comment on column ledger.class.abstain_budget is
+    'Distinct principals that abstain from one attempt until it parks.';
+comment on column ledger.class.verify_within is 'From submission to a verdict, or it parks.';
+comment on column ledger.class.promote_within is 'From acceptance to a promotion, or it parks.';
+comment on column ledger.class.backoff_base is 'The wait after the first unsuccessful attempt.';
+comment on column ledger.class.backoff_cap is 'The longest wait, before jitter.';
+comment on column ledger.class.backoff_jitter is 'The share by which a wait is made shorter or longer.';
+comment on column ledger.class.reopen_within is
+    'A campaign opened this soon after the target''s last one inherits from it.';
+comment on column ledger.class.promotes is 'An accepted result is moved to the target by the verifier.';
+comment on column ledger.class.separate_family is
+    'Worker and verifier must be of different model families.';
+comment on column ledger.class.needs_evidence is 'A submission needs evidence of its own.';
+comment on column ledger.class.epoch is 'Raised after a restore or a failover that lost commits.';
+
+commit;

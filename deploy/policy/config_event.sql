@@ -1,0 +1,62 @@
+-- Deploy fencepost:policy/config_event to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function ledger.tg__append_only()
+    returns trigger
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+as $fn$
+begin
+    raise exception '% of ledger.% is refused', tg_op, tg_table_name
+        using errcode = 'KN902',
+              detail  = 'Rows of this table are never changed or removed.',
+              hint    = 'Leave them; what was wrong is put right by a later row.';
+end
+$fn$;
+
+comment on function ledger.tg__append_only() is
+$doc$Refuses whatever it is fired for, to the owner and to superusers too.
+
+Errors
+    KN902 append_only$doc$;
+
+create table ledger.config_event (
+    class           text        not null,
+    config_event_no bigint      not null generated always as identity,
+    action          text        not null,
+    subject         text        not null,
+    by_principal    name        not null,
+    at              timestamptz not null,
+    before          jsonb,
+    after           jsonb,
+
+    constraint config_event_pk primary key (class, config_event_no)
+);
+
+create trigger config_event_10_append_only
+    before update or delete on ledger.config_event
+    for each row execute function ledger.tg__append_only();
+create trigger config_event_20_no_truncate
+    before truncate on ledger.config_event
+    for each statement execute function ledger.tg__append_only();
+alter table ledger.config_event enable always trigger config_event_10_append_only;
+alter table ledger.config_event enable always trigger config_event_20_no_truncate;
+
+comment on table ledger.config_event is
+    'Who changed a policy, a target, a principal or an enrolment, and from what to what.';
+comment on column ledger.config_event.class is 'The class concerned; empty for a principal.';
+comment on column ledger.config_event.action is 'The kernel function, without its schema.';
+
+commit;

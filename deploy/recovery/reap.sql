@@ -1,0 +1,105 @@
+-- Deploy fencepost:recovery/reap to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function kernel.reap(p_class text, p_limit integer default 100)
+    returns setof kernel.receipt
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+as $fn$
+declare
+    v_class    ledger.class;
+    v_now      timestamptz;
+    v_left     integer := p_limit;
+    v_campaign ledger.campaign;
+begin
+    perform ledger.enter();
+    perform ledger.require_class(p_class);
+    perform ledger.require('p_limit', p_limit is not null);
+    if p_limit not between 1 and 10000 then
+        raise exception 'a limit of % is out of range', p_limit
+            using errcode = 'KN104', detail = 'At once 1 to 10000 campaigns are reaped.';
+    end if;
+    if not ledger.session_is('reaper') then
+        return next ledger.forbid('reap', p_class);
+        return;
+    end if;
+    v_class := ledger.known_class(p_class);
+
+    -- skip locked: a holder that is just reporting wins; a second reaper takes other rows. The
+    -- expiry is tested again on the row as it is when its lock is had, so a renewal wins too.
+    v_now := ledger.clock();
+    for v_campaign in
+        select c.*
+        from ledger.campaign as c
+        where c.class = p_class
+          and c.lease_token_sha256 is not null
+          and c.lease_expires_at <= v_now
+        limit p_limit
+        for no key update skip locked
+    loop
+        v_now      := ledger.clock();
+        v_left     := v_left - 1;
+        v_campaign := ledger.lose(v_campaign, v_class, v_now, 'the lease ran out', true);
+        return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
+    end loop;
+
+    v_now := ledger.clock();
+    for v_campaign in
+        select c.*
+        from ledger.campaign as c
+        where c.class = p_class
+          and ((c.state = 'attempted' and c.phase_since + v_class.verify_within <= v_now)
+               or (c.state = 'accepted' and c.phase_since + v_class.promote_within <= v_now))
+        limit v_left
+        for no key update skip locked
+    loop
+        v_now := ledger.clock();
+        v_campaign.parked_for := case v_campaign.state
+            when 'attempted' then 'verify_within'
+            else 'promote_within'
+        end;
+        v_campaign := ledger.move(
+            v_campaign, 'expire', 'parked', v_now,
+            jsonb_build_object('attempt', v_campaign.attempt_count,
+                               'parked_for', v_campaign.parked_for)
+        );
+        return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
+    end loop;
+end
+$fn$;
+
+comment on function kernel.reap(text, integer) is
+$doc$Takes back every lease of a class that has run out, and parks what has waited too long.
+
+Parameters
+    p_class  the class
+    p_limit  how many campaigns at most, 1 to 10000
+
+Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
+returns fewer rows than p_limit.
+
+Answers
+    one ok row per campaign that was moved, its note the transition (lose, lose_verification,
+    lose_promotion, expire); no row where there was nothing; or one row, forbidden
+
+Errors
+    KN101, KN102, KN104 (p_limit), KN106, KN111, KN112
+
+Writes
+    ledger.campaign, ledger.attempt, ledger.campaign_event$doc$;
+
+grant execute on function kernel.reap(text, integer) to fencepost_reaper;
+
+commit;

@@ -1,0 +1,62 @@
+-- Deploy fencepost:watch/next_due to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function kernel.next_due(p_class text)
+    returns timestamptz
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+as $fn$
+declare
+    v_due timestamptz;
+begin
+    perform ledger.require_class(p_class);
+    if ledger.is_enrolled(p_class, 'worker') then
+        select min(c.next_attempt_at) into v_due
+        from ledger.campaign as c
+        where c.class = p_class and c.state = 'ready';
+    end if;
+    if ledger.is_enrolled(p_class, 'verifier') then
+        select least(
+            v_due,
+            (select min(c.next_attempt_at)
+             from ledger.campaign as c
+             where c.class = p_class and c.state = 'attempted'),
+            (select min(c.next_attempt_at)
+             from ledger.campaign as c
+             where c.class = p_class and c.state = 'accepted')
+        ) into v_due;
+    end if;
+    if ledger.is_enrolled(p_class, 'sensor') then
+        select least(v_due, min(t.next_slot_at)) into v_due
+        from ledger.target as t
+        where t.class = p_class;
+    end if;
+    return v_due;
+end
+$fn$;
+
+comment on function kernel.next_due(text) is
+$doc$When something of class p_class is next due for the caller's duties: work, verification or
+promotion, or a scheduled slot. A time gone by means now; null means that nothing waits, or that the
+caller is not enrolled. A hint for how long to sleep, not a promise that a claim returns a row.
+
+Errors
+    KN101, KN102$doc$;
+
+grant execute on function kernel.next_due(text) to
+    fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_sensor, fencepost_admin, fencepost_auditor;
+
+commit;

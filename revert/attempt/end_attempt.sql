@@ -1,0 +1,9 @@
+-- Revert fencepost:attempt/end_attempt from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.live_attempt(ledger.campaign);
+drop function ledger.end_attempt(ledger.campaign, text, timestamptz, text, bytea);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:attempt/release from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.release(text, bigint, bigint, uuid, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:attempt/repeated_ending from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.repeated_ending(text, text, bigint, bigint, bytea, bytea);
+
+commit;

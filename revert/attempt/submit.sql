@@ -1,0 +1,8 @@
+-- Revert fencepost:attempt/submit from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.submit(text, bigint, bigint, uuid, text, text, jsonb, text, bytea);
+
+commit;

@@ -1,0 +1,10 @@
+-- Revert fencepost:campaign/budget from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.lease_length(ledger.class, interval);
+drop function ledger.retry_at(ledger.class, integer, timestamptz);
+drop function ledger.spent_budget(ledger.campaign, ledger.class, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:campaign/move from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.move(ledger.campaign, text, text, timestamptz, jsonb, bytea);
+
+commit;

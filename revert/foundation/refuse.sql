@@ -1,0 +1,8 @@
+-- Revert fencepost:foundation/refuse from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.refuse(text, text, text, text, bigint, bigint, bigint, text);
+
+commit;

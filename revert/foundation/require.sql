@@ -1,0 +1,13 @@
+-- Revert fencepost:foundation/require from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.require_campaign(text, bigint, bigint);
+drop function ledger.require_evidence(text, bytea);
+drop function ledger.require_object(text, jsonb);
+drop function ledger.require_text(text, text, integer);
+drop function ledger.require_class(text);
+drop function ledger.require(text, boolean);
+
+commit;

@@ -1,0 +1,12 @@
+-- Revert fencepost:foundation/schemas from pg
+
+begin;
+set local role fencepost_owner;
+
+alter default privileges for role fencepost_owner grant execute on functions to public;
+
+drop schema audit;
+drop schema kernel;
+drop schema ledger;
+
+commit;

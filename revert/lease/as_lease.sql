@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/as_lease from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.as_lease(kernel.receipt, ledger.campaign, ledger.class);
+
+commit;

@@ -1,0 +1,9 @@
+-- Revert fencepost:lease/brief from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.brief(text, bigint, bigint, uuid);
+drop function ledger.require_committed(ledger.campaign);
+
+commit;

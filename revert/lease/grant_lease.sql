@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/grant_lease from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.grant_lease(ledger.campaign, ledger.class, bytea, text, interval, timestamptz);
+
+commit;

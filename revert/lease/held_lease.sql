@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/held_lease from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.held_lease(text, ledger.class, bytea, text[]);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/lease from pg
+
+begin;
+set local role fencepost_owner;
+
+drop type kernel.lease;
+
+commit;

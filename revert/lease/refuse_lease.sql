@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/refuse_lease from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.refuse_lease(text, text, bigint, bigint, bytea);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:observation/begin_observation from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.begin_observation(text, text, uuid);
+
+commit;

@@ -1,0 +1,10 @@
+-- Revert fencepost:observation/observation from pg
+
+begin;
+set local role fencepost_owner;
+
+drop type kernel.observation;
+drop table ledger.observation;
+drop function ledger.tg_observation__guard();
+
+commit;

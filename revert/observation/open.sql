@@ -1,0 +1,8 @@
+-- Revert fencepost:observation/open from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.open(ledger.target, timestamptz, bigint, bytea, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:observation/took_part from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.took_part(text, bigint, integer);
+
+commit;

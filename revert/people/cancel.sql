@@ -1,0 +1,8 @@
+-- Revert fencepost:people/cancel from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.cancel(text, bigint, bigint, interval, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:people/park from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.park(text, bigint, bigint, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:people/refuse_act from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.refuse_act(text, text, bigint, bigint, bytea);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:policy/define_class from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.define_class(text, jsonb);
+
+commit;

@@ -1,0 +1,9 @@
+-- Revert fencepost:policy/define_target from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.define_target(text, text, jsonb, jsonb, jsonb, jsonb);
+drop function ledger.checked_acceptance(jsonb);
+
+commit;

@@ -1,0 +1,9 @@
+-- Revert fencepost:policy/enrol from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.enrol(text, text, text);
+drop function ledger.require_duty(text);
+
+commit;

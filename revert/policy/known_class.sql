@@ -1,0 +1,8 @@
+-- Revert fencepost:policy/known_class from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.known_class(text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:policy/log_config from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.log_config(text, text, text, jsonb, jsonb);
+
+commit;

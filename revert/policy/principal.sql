@@ -1,0 +1,8 @@
+-- Revert fencepost:policy/principal from pg
+
+begin;
+set local role fencepost_owner;
+
+drop table ledger.principal;
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:promotion/claim_promotion from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.claim_promotion(text, uuid, text, interval);
+
+commit;

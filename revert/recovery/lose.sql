@@ -1,0 +1,8 @@
+-- Revert fencepost:recovery/lose from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.lose(ledger.campaign, ledger.class, timestamptz, text, boolean);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:verification/bundle from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.bundle(text, bigint, bigint, uuid);
+
+commit;

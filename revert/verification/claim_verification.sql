@@ -1,0 +1,8 @@
+-- Revert fencepost:verification/claim_verification from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.claim_verification(text, uuid, text, interval);
+
+commit;

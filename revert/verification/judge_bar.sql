@@ -1,0 +1,8 @@
+-- Revert fencepost:verification/judge_bar from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.judge_bar(text, bigint, integer, boolean);
+
+commit;

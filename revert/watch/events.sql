@@ -1,0 +1,8 @@
+-- Revert fencepost:watch/events from pg
+
+begin;
+set local role fencepost_owner;
+
+drop view audit.events;
+
+commit;
