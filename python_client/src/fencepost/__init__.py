@@ -1,5 +1,100 @@
-"""Fencepost's client: claim, attempt, judge and reap campaigns kept in PostgreSQL."""
+"""Fencepost's client: claim, attempt, judge and reap campaigns kept in PostgreSQL.
+
+``Worker``, ``Verifier`` and ``Reaper`` have a method for each function of the kernel that their
+role may call. ``runner`` runs a command that ends with this process, ``checkout`` is all that is
+done with git. The command ``fencepost`` puts them together.
+"""
+
+from .errors import (
+    AppendOnly,
+    ArgumentMalformed,
+    ArgumentMissing,
+    ArgumentOutOfRange,
+    ArgumentTooLong,
+    BundleMismatch,
+    ConnectionBusy,
+    DeadlockDetected,
+    FencepostError,
+    Forbidden,
+    FrozenColumn,
+    Illegal,
+    KernelError,
+    LockNotAvailable,
+    Misuse,
+    MoveRefused,
+    NoEvidence,
+    NotAMember,
+    NotHolder,
+    NotYetCommitted,
+    QueryCanceled,
+    ReadOnly,
+    Refused,
+    Repeated,
+    Retry,
+    SameFamily,
+    SelfVerdict,
+    ServerUnreachable,
+    Stale,
+    UnknownCampaign,
+    UnknownClass,
+    UnknownObservation,
+    UnknownPolicyKey,
+    UnknownPrincipal,
+    UnknownTarget,
+    VerdictContradictsExitCode,
+    WrongIsolation,
+)
+from .reaper import Reaper
+from .records import Assignment, Bundle, Lease, Receipt
+from .verifier import Verifier
+from .worker import Worker
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "AppendOnly",
+    "ArgumentMalformed",
+    "ArgumentMissing",
+    "ArgumentOutOfRange",
+    "ArgumentTooLong",
+    "Assignment",
+    "Bundle",
+    "BundleMismatch",
+    "ConnectionBusy",
+    "DeadlockDetected",
+    "FencepostError",
+    "Forbidden",
+    "FrozenColumn",
+    "Illegal",
+    "KernelError",
+    "Lease",
+    "LockNotAvailable",
+    "Misuse",
+    "MoveRefused",
+    "NoEvidence",
+    "NotAMember",
+    "NotHolder",
+    "NotYetCommitted",
+    "QueryCanceled",
+    "ReadOnly",
+    "Reaper",
+    "Receipt",
+    "Refused",
+    "Repeated",
+    "Retry",
+    "SameFamily",
+    "SelfVerdict",
+    "ServerUnreachable",
+    "Stale",
+    "UnknownCampaign",
+    "UnknownClass",
+    "UnknownObservation",
+    "UnknownPolicyKey",
+    "UnknownPrincipal",
+    "UnknownTarget",
+    "VerdictContradictsExitCode",
+    "Verifier",
+    "Worker",
+    "WrongIsolation",
+    "__version__",
+]

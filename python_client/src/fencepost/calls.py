@@ -1,0 +1,115 @@
+"""One call of a kernel function, in one short transaction of its own."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any, LiteralString, TypeVar
+from uuid import UUID
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+
+from . import clock
+from .errors import ConnectionBusy, refusal, translated
+from .records import Lease, Receipt
+
+R = TypeVar("R", bound=Receipt)
+
+
+def rows(
+    connection: psycopg.Connection[Any], query: LiteralString, arguments: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Run *query* in a transaction of its own, commit, and return its rows.
+
+    :raises ConnectionBusy: the connection is in a transaction.
+    :raises RaisedError: the server raised an SQLSTATE of ``ledger.answer``.
+    """
+    if connection.info.transaction_status not in {
+        TransactionStatus.IDLE,
+        TransactionStatus.UNKNOWN,
+    }:
+        message = "the connection is in a transaction: commit or roll back before this call"
+        raise ConnectionBusy(message)
+    with (
+        translated(),
+        connection.transaction(),
+        connection.cursor(row_factory=dict_row) as cursor,
+    ):
+        cursor.execute(query, arguments)
+        return cursor.fetchall()
+
+
+def record(kind: type[R], row: dict[str, Any], **own: Any) -> R:
+    """Make a *kind* of a row, or raise what its outcome says. Columns it does not know are left.
+
+    :raises Refused: the outcome is not ``ok``.
+    """
+    values = {"campaign_class" if name == "class" else name: value for name, value in row.items()}
+    if values["outcome"] != "ok":
+        known = {field.name for field in fields(Receipt)}
+        raise refusal(Receipt(**{name: values[name] for name in known if name in values}))
+    known = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in known}, **own)
+
+
+def one(
+    connection: psycopg.Connection[Any],
+    kind: type[R],
+    query: LiteralString,
+    arguments: dict[str, Any],
+) -> R:
+    """Call a function that returns one *kind*."""
+    return record(kind, rows(connection, query, arguments)[0])
+
+
+def lease_or_none(
+    connection: psycopg.Connection[Any],
+    query: LiteralString,
+    arguments: dict[str, Any],
+    token: UUID,
+) -> Lease | None:
+    """Call a function that returns a lease, or no row where there is nothing to claim.
+
+    *query* gives a column ``lease_left`` beside those of the lease: expiry less the server's
+    present time, so that the two clocks are never compared.
+    """
+    asked_at = clock.now()
+    found = rows(connection, query, arguments)
+    if not found:
+        return None
+    left: timedelta | None = found[0].pop("lease_left", None)
+    runs_out_at = asked_at + (left.total_seconds() if left else 0.0)
+    return record(Lease, found[0], token=token, runs_out_at=runs_out_at)
+
+
+def under(lease: Lease) -> dict[str, Any]:
+    """Return the four arguments by which every call names the lease that it is made under."""
+    return {
+        "class": lease.campaign_class,
+        "campaign_id": lease.campaign_id,
+        "generation": lease.generation,
+        "token": lease.token,
+    }
+
+
+def renew(connection: psycopg.Connection[Any], lease: Lease, lease_for: timedelta | None) -> Lease:
+    """Call ``kernel.renew``, which workers and verifiers share."""
+    renewed = lease_or_none(
+        connection,
+        """
+        select answer.*, answer.lease_expires_at - pg_catalog.clock_timestamp() as lease_left
+        from kernel.renew(
+            p_class       => %(class)s,
+            p_campaign_id => %(campaign_id)s,
+            p_generation  => %(generation)s,
+            p_token       => %(token)s,
+            p_lease_for   => %(lease_for)s
+        ) as answer
+        """,
+        {**under(lease), "lease_for": lease_for},
+        lease.token,
+    )
+    assert renewed is not None  # noqa: S101 - not a set: the function always returns its one row
+    return renewed

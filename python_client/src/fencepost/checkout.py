@@ -1,0 +1,763 @@
+"""All that is done with git.
+
+The folder in which a command works is the command's: whatever it writes there, also below `.git`,
+is content and never instruction. So the client's own git never reads settings, hooks or objects
+from that folder. It works in bare repositories that it makes itself, with settings that it makes
+itself, and looks into the folder as a tree of files.
+
+A command's own commits count as what they leave in the folder: :meth:`Workspace.snapshot` puts all
+of it, as the command's index and the ignore rules have it, into one commit on top of BASE.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
+
+from . import text
+from .errors import FencepostError
+from .interrupt import Interrupt
+
+ZERO = "0" * 40
+"""What git says of a ref that does not exist."""
+
+SHA = re.compile(r"[0-9a-f]{40}\Z")
+
+GITLINK = "160000"
+_SYMLINK = "120000"
+
+_LOCAL_LIMIT = timedelta(minutes=10)
+_REMOTE_LIMIT = timedelta(minutes=30)
+_INDEX_BYTES = 256 * 1024 * 1024
+
+_KEPT = frozenset(
+    # What reaching a repository may need. Nothing that points git to another folder or index.
+    {
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "HOME",
+        "LANG",
+        "LOGNAME",
+        "NO_PROXY",
+        "PATH",
+        "SSH_AUTH_SOCK",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "all_proxy",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+    }
+)
+
+_SETTINGS = (
+    # Nothing that stands in a repository may start a program, and nothing in it may be changed
+    # by what the machine or the account have set.
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.commitGraph=false",
+    "core.protectNTFS=true",
+    "core.protectHFS=true",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "push.recurseSubmodules=no",
+    "push.followTags=false",
+    "commit.gpgSign=false",
+    "protocol.allow=never",
+    "protocol.file.allow=always",
+    "protocol.git.allow=always",
+    "protocol.http.allow=always",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=60",
+    "advice.detachedHead=false",
+)
+
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+class GitError(FencepostError):
+    """A git command did not do what it was asked to.
+
+    :param what: the command, in words.
+    :param status: its exit code, or ``None`` when it was stopped.
+    :param output: what it said; credentials in addresses are taken out.
+    """
+
+    def __init__(self, what: str, status: int | None, output: bytes | str) -> None:
+        said = _CREDENTIALS.sub("", text.tail(text.harmless(output).strip(), 2000))
+        super().__init__(f"git {what}: {said or f'exit code {status}'}")
+        self.status = status
+        self.output = said
+
+
+class Unusable(FencepostError):
+    """What a command left in its folder cannot be made into a commit."""
+
+
+class Interrupted(FencepostError):
+    """Git was stopped because the work is to stop."""
+
+
+class Git:
+    """A bare repository of the client's own, and git run in it.
+
+    :param folder: where it is made, if it is not there; nobody else may be able to write to it.
+    :param objects: repositories whose objects can be read from here without copying them.
+    :param interrupt: stops whatever runs.
+    """
+
+    def __init__(
+        self, folder: Path, *, objects: Iterable[Path] = (), interrupt: Interrupt | None = None
+    ) -> None:
+        self.folder = folder
+        self._interrupt = interrupt
+        self._settings = folder.with_name(folder.name + ".settings")
+        self._settings.write_text(_global_settings(), encoding="utf-8")
+        self.run("init", "--quiet", "--bare", "--template=", str(folder), inside=False)
+        alternates = "".join(f"{path}/objects\n" for path in objects)
+        if alternates:
+            (folder / "objects" / "info").mkdir(exist_ok=True)
+            (folder / "objects" / "info" / "alternates").write_text(alternates, encoding="utf-8")
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        tree: Path | None = None,
+        index: Path | None = None,
+        settings: Iterable[str] = (),
+        identity: Mapping[str, str] | None = None,
+        limit: timedelta = _LOCAL_LIMIT,
+        inside: bool = True,
+        accept: Iterable[int] = (0,),
+    ) -> bytes:
+        """Run git and return its standard output.
+
+        :param tree: the folder of files to look into.
+        :param index: the index file to use.
+        :param settings: ``key=value`` for this command.
+        :param limit: how long it may take.
+        :param accept: exit codes that are not errors.
+        :raises GitError: it said no, or took too long.
+        :raises Interrupted: the interrupt was set meanwhile.
+        """
+        return self.answer(
+            *arguments,
+            stdin=stdin,
+            tree=tree,
+            index=index,
+            settings=settings,
+            identity=identity,
+            limit=limit,
+            inside=inside,
+            accept=accept,
+        ).stdout
+
+    def answer(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        tree: Path | None = None,
+        index: Path | None = None,
+        settings: Iterable[str] = (),
+        identity: Mapping[str, str] | None = None,
+        limit: timedelta = _LOCAL_LIMIT,
+        inside: bool = True,
+        accept: Iterable[int] | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git and return all it answered; ``accept=None`` takes any exit code."""
+        command = ["git"]
+        for setting in (*_SETTINGS, *settings):
+            command += ["-c", setting]
+        environment = _environment(self._settings)
+        if inside:
+            environment["GIT_DIR"] = str(self.folder)
+        if tree is not None:
+            environment["GIT_WORK_TREE"] = str(tree)
+            command += ["-c", "core.bare=false"]
+        if index is not None:
+            environment["GIT_INDEX_FILE"] = str(index)
+        environment |= identity or {}
+        done = _communicate(
+            [*command, *arguments],
+            stdin=stdin,
+            folder=tree or self._settings.parent,
+            environment=environment,
+            limit=limit,
+            interrupt=self._interrupt,
+        )
+        if accept is not None and done.returncode not in accept:
+            raise GitError(arguments[0], done.returncode, done.stderr or done.stdout)
+        return done
+
+    # What a repository elsewhere holds
+
+    def remote_refs(self, repository: str, *refs: str) -> dict[str, str]:
+        """Return what *refs* hold in a repository elsewhere; those that do not exist are left out.
+
+        :raises GitError: the repository cannot be read.
+        """
+        listed = self.run("ls-remote", "--", address(repository), *refs, limit=_REMOTE_LIMIT)
+        found = {}
+        for line in listed.decode("utf-8", "replace").splitlines():
+            value, _, name = line.partition("\t")
+            if name in refs:  # a pattern matches the ends of names as well
+                found[name] = value
+        return found
+
+    def fetch(self, repository: str, *refs: str) -> None:
+        """Copy *refs*, which must exist, with all that is reachable from them, under their names.
+
+        :raises GitError: the repository cannot be read, or has no such ref.
+        """
+        self.run(
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--force",
+            "--",
+            address(repository),
+            *(f"{ref}:{ref}" for ref in refs),
+            limit=_REMOTE_LIMIT,
+        )
+
+    def value(self, name: str) -> str | None:
+        """Return the commit that a ref or hash here means, or ``None`` if there is no such."""
+        done = self.answer(
+            "rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}"
+        )
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Return whether *older* is reachable from *newer*; a commit is reachable from itself."""
+        return (
+            self.answer("merge-base", "--is-ancestor", older, newer, accept=(0, 1)).returncode == 0
+        )
+
+    # What an attempt changed
+
+    def patch_id(self, base: str, commit: str) -> str:
+        """Return what identifies the change from *base* to *commit*; empty for no change.
+
+        White space counts. The same change on another base has the same patch id.
+        """
+        difference = self.run(
+            "diff", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", base, commit
+        )
+        return self.run("patch-id", "--verbatim", stdin=difference).decode().partition(" ")[0]
+
+    def touched(self, base: str, commit: str) -> list[Change]:
+        """Return every path that differs; a rename is a path gone and a path come."""
+        raw = self.run("diff-tree", "-r", "-z", "--no-renames", "--full-index", base, commit)
+        parts = raw.split(b"\0")
+        changes = []
+        for entry, path in zip(parts[0:-1:2], parts[1::2], strict=True):
+            before, after, _, _, letter = entry.decode().lstrip(":").split(" ")
+            changes.append(Change(os.fsdecode(path), before, after, letter))
+        return changes
+
+    def links_on_the_way(self, commit: str, path: str) -> set[str]:
+        """Return the symbolic links of *commit* that *path* leads through, and where they lead."""
+        found: set[str] = set()
+        waiting = [path]
+        while waiting and len(found) < 100:
+            parts = PurePosixPath(waiting.pop()).parts
+            for count in range(1, len(parts) + 1):
+                prefix = "/".join(parts[:count])
+                target = self._link(commit, prefix)
+                if target is None or prefix in found:
+                    continue
+                leads = os.path.normpath(
+                    "/".join([str(PurePosixPath(prefix).parent), target, *parts[count:]])
+                )
+                found.add(prefix)
+                if not leads.startswith(("/", "..")):
+                    found.add(leads)
+                    waiting.append(leads)
+        return found
+
+    def _link(self, commit: str, path: str) -> str | None:
+        listed = self.run("--literal-pathspecs", "ls-tree", "-z", commit, "--", path)
+        if not listed.startswith(_SYMLINK.encode()):
+            return None
+        target = self.run("cat-file", "blob", listed.split(b"\t")[0].split(b" ")[2].decode())
+        return os.fsdecode(target)
+
+    # What is put elsewhere
+
+    def push_new(self, repository: str, commit: str, ref: str) -> None:
+        """Make *ref*, which must not exist yet or hold *commit* already, in another repository.
+
+        :raises GitError: it could not be made, or its state could not be read back.
+        """
+        done = self.answer(
+            "push",
+            "--quiet",
+            "--no-verify",
+            _lease(ref, ZERO),
+            "--",
+            address(repository),
+            f"{commit}:{ref}",
+            limit=_REMOTE_LIMIT,
+        )
+        if done.returncode != 0 and self.remote_refs(repository, ref).get(ref) != commit:
+            raise GitError("push", done.returncode, done.stderr)
+
+    def push_fenced(
+        self, repository: str, commit: str, *, ref: str, expected: str, fence: str, fence_was: str
+    ) -> FencedPush:
+        """Move *ref* from *expected* to *commit*, and *fence* to a value never used before.
+
+        Both move or neither. An answer that says no, or no answer, concludes nothing: read the
+        refs again.
+        """
+        mark = (
+            self.run("hash-object", "-w", "--stdin", stdin=f"{uuid4()}\n".encode()).decode().strip()
+        )
+        done = self.answer(
+            "push",
+            "--atomic",
+            "--no-verify",
+            _lease(ref, expected),
+            _lease(fence, fence_was),
+            "--",
+            address(repository),
+            f"{commit}:{ref}",
+            f"{mark}:{fence}",
+            limit=_REMOTE_LIMIT,
+        )
+        said = _CREDENTIALS.sub("", text.harmless(done.stderr or done.stdout).strip())
+        return FencedPush(mark=mark, is_taken=done.returncode == 0, output=text.tail(said, 2000))
+
+    def advance(self, repository: str, fence: str, fence_was: str) -> bool:
+        """Move *fence* alone from *fence_was* to a value never used before; whether it moved."""
+        done = self.answer(
+            "push",
+            "--quiet",
+            "--no-verify",
+            _lease(fence, fence_was),
+            "--",
+            address(repository),
+            f"{self._mark()}:{fence}",
+            limit=_REMOTE_LIMIT,
+        )
+        return done.returncode == 0
+
+    def _mark(self) -> str:
+        """Write a blob that no other push has or will have."""
+        content = f"{uuid4()}\n".encode()
+        return self.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+
+
+def _lease(ref: str, expected: str) -> str:
+    """Return the option by which a push moves *ref* only if it holds what it is thought to."""
+    return f"--force-with-lease={ref}:{'' if expected == ZERO else expected}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that differs between two commits; modes are octal, ``000000`` for not there."""
+
+    path: str
+    mode_before: str
+    mode_after: str
+    letter: str
+
+    def __str__(self) -> str:
+        if "000000" in {self.mode_before, self.mode_after}:
+            return f"{'added' if self.mode_before == '000000' else 'deleted'} {self.path}"
+        if self.mode_before != self.mode_after:
+            return f"mode {self.mode_before} to {self.mode_after} of {self.path}"
+        return f"modified {self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencedPush:
+    """What git answered to a push; what it did is only known from reading the refs."""
+
+    mark: str
+    """The blob to which the fence ref was to be moved."""
+    is_taken: bool
+    output: str
+
+
+class Workspace:
+    """A fresh folder with a clone for a command, and what the client needs beside it.
+
+    :param root: an empty folder that nobody else may enter.
+    :param interrupt: stops git.
+    """
+
+    def __init__(self, root: Path, *, interrupt: Interrupt | None = None) -> None:
+        self.root = root
+        self.files = root / "work"
+        """The command's folder: an ordinary clone, with nowhere to push to."""
+        self._store = Git(root / "base.git", interrupt=interrupt)
+        self._identity: tuple[int, int] | None = None
+        self.base = ""
+
+    @property
+    def store(self) -> Git:
+        """The client's own bare repository, in which nothing but the client's git has worked."""
+        return self._store
+
+    def clone(self, repository: str, ref: str) -> str:
+        """Clone *repository*, with the history of *ref* only, and check that out; return its SHA.
+
+        :raises GitError: the repository cannot be read, or has no such ref.
+        """
+        self._store.fetch(repository, ref)
+        base = self._store.value(ref)
+        if base is None:
+            raise GitError("fetch", None, f"{ref} is not a commit")
+        self.check_out(base, branch=ref.removeprefix("refs/heads/") if "heads/" in ref else None)
+        return base
+
+    def check_out(self, commit: str, *, branch: str | None = None) -> None:
+        """Make the folder: a clone of its own with *commit* checked out, on *branch* or detached.
+
+        Nothing that the commit holds is executed, and submodules stay empty.
+        """
+        name = branch or "target"
+        self._store.run("update-ref", f"refs/heads/{name}", commit)
+        self._store.run("symbolic-ref", "HEAD", f"refs/heads/{name}")
+        self._store.run(
+            "clone",
+            "--quiet",
+            "--local",
+            "--no-tags",
+            "--template=",
+            "--single-branch",
+            f"--branch={name}",
+            "--",
+            str(self._store.folder),
+            str(self.files),
+            inside=False,
+        )
+        inside = ("-C", str(self.files))
+        # An agent that pushes from habit would write to the target without a verdict.
+        self._store.run(*inside, "remote", "remove", "origin", inside=False)
+        if branch is None:
+            self._store.run(*inside, "checkout", "--quiet", "--detach", commit, inside=False)
+            self._store.run(*inside, "branch", "--quiet", "-D", name, inside=False)
+        self.base = commit
+        status = self.files.lstat()
+        self._identity = (status.st_dev, status.st_ino)
+
+    def snapshot(self, message: str, *, interrupt: Interrupt | None = None) -> Snapshot | None:
+        """Put what is in the folder into one commit on top of BASE; ``None`` if nothing changed.
+
+        For when nothing runs in the folder any more. Files that the command's own index tracks are
+        in it, ignored or not, and all others that are not ignored. The ignore rules are those of
+        the folder and of its ``.git/info/exclude``.
+
+        :raises Unusable: the folder holds what cannot be committed, and the message says what.
+        """
+        status = self.files.lstat()
+        if not stat.S_ISDIR(status.st_mode) or self._identity != (status.st_dev, status.st_ino):
+            message = "the folder that was given to the command is not there any more"
+            raise Unusable(message)
+        own = Path(tempfile.mkdtemp(prefix="own-", dir=self.root))
+        git = Git(own / "commit.git", objects=[self._store.folder], interrupt=interrupt)
+        try:
+            tree = self._tree(git, own)
+        except GitError as error:
+            raise Unusable(f"the folder cannot be committed: {error.output}") from error
+        if tree == git.run("rev-parse", f"{self.base}^{{tree}}").decode().strip():
+            return None
+        name, mail = "fencepost worker", "fencepost@localhost"
+        commit = git.run(
+            "commit-tree",
+            "-p",
+            self.base,
+            tree,
+            stdin=message.encode("utf-8", "replace"),
+            identity={
+                "GIT_AUTHOR_NAME": name,
+                "GIT_AUTHOR_EMAIL": mail,
+                "GIT_COMMITTER_NAME": name,
+                "GIT_COMMITTER_EMAIL": mail,
+            },
+        )
+        sha = commit.decode().strip()
+        return Snapshot(git=git, commit=sha, fingerprint=git.patch_id(self.base, sha))
+
+    def _tree(self, git: Git, own: Path) -> str:
+        """Write the folder's content as a tree, and return its name."""
+        index, scratch = own / "index", own / "commands-index"
+        tracked = self._commands_index(git, scratch)
+        if tracked is None:
+            git.run("read-tree", self.base, index=scratch)
+            tracked = _staged(git.run("ls-files", "--stage", "-z", index=scratch))
+        exclude = self._commands_exclude(own)
+        others = git.run(
+            "ls-files",
+            "--others",
+            "--exclude-standard",
+            "-z",
+            tree=self.files,
+            index=scratch,
+            settings=[f"core.excludesFile={exclude}"],
+        ).split(b"\0")[:-1]
+        nested = [os.fsdecode(path) for path in others if path.endswith(b"/")]
+        if nested:
+            message = f"{nested[0]} is a git repository of its own inside the folder"
+            raise Unusable(message)
+        was = _links(git.run("ls-tree", "-r", "-z", self.base))
+        links = {path: sha for path, (mode, sha) in tracked.items() if mode == GITLINK}
+        if added := sorted(links.keys() - was):
+            message = f"{os.fsdecode(added[0])} is a submodule that was not there before"
+            raise Unusable(message)
+        git.run("read-tree", "--empty", index=index)
+        git.run(
+            "update-index",
+            "--index-info",
+            "-z",
+            stdin=b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
+            index=index,
+        )
+        files = sorted({path for path in tracked if path not in links} | set(others))
+        git.run(
+            "update-index",
+            "--add",
+            "--remove",
+            "--replace",
+            "-z",
+            "--stdin",
+            stdin=b"".join(path + b"\0" for path in files),
+            tree=self.files,
+            index=index,
+        )
+        tree = git.run("write-tree", "--missing-ok", index=index).decode().strip()
+        now = _links(git.run("ls-tree", "-r", "-z", tree))
+        if added := sorted(now - was):
+            message = f"{os.fsdecode(added[0])} is a git repository of its own inside the folder"
+            raise Unusable(message)
+        return tree
+
+    def _commands_index(self, git: Git, scratch: Path) -> dict[bytes, tuple[str, bytes]] | None:
+        """Return what the command's own index tracks, or ``None`` if it has no readable one."""
+        content = read_strange(self.files / ".git" / "index", _INDEX_BYTES)
+        if content is None:
+            return None
+        scratch.write_bytes(content)
+        try:
+            return _staged(git.run("ls-files", "--stage", "-z", index=scratch))
+        except GitError:
+            scratch.unlink()
+            return None
+
+    def _commands_exclude(self, own: Path) -> Path:
+        """Copy the command's own list of what to ignore, and return the copy."""
+        copy = own / "exclude"
+        copy.write_bytes(read_strange(self.files / ".git" / "info" / "exclude", 1024 * 1024) or b"")
+        return copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What a command made of BASE."""
+
+    git: Git
+    """The repository that holds the commit."""
+    commit: str
+    fingerprint: str
+
+
+def protected_violation(git: Git, base: str, commit: str, protected: Iterable[str]) -> str | None:
+    """Return how the change from *base* to *commit* touches a protected path, or ``None``.
+
+    A path is touched if it, something below it, or one of its parents was added, deleted, renamed
+    on either side, changed in content or mode, or became a link or a submodule; if a symbolic link
+    leads from it to what was; and if a ``.gitattributes`` in a folder above it was. An empty path
+    or ``.`` is the whole tree. Names are compared letter by letter; there are no patterns.
+    """
+    changes = git.touched(base, commit)
+    for name in protected:
+        path = os.path.normpath(name).lstrip("/")
+        if path == ".":
+            path = ""
+        guarded = {path}
+        if path:
+            guarded |= git.links_on_the_way(base, path) | git.links_on_the_way(commit, path)
+        for change in changes:
+            for place in guarded:
+                if _touches(change.path, place):
+                    via = "" if place == path else f" (through {place})"
+                    return f"the path {name} is protected{via}: the submission {_past(change)}"
+    return None
+
+
+def _touches(changed: str, place: str) -> bool:
+    """Return whether a change of one path bears on another."""
+    if not place or changed == place or changed.startswith(f"{place}/"):
+        return True
+    if place.startswith(f"{changed}/"):
+        return True
+    folder, _, name = changed.rpartition("/")
+    return name == ".gitattributes" and (not folder or place.startswith(f"{folder}/"))
+
+
+def _past(change: Change) -> str:
+    if str(change).startswith("mode "):
+        return f"changed {change}"
+    return str(change)
+
+
+def location(given: Mapping[str, object]) -> tuple[str, str]:
+    """Return repository and ref of a target's location.
+
+    :raises GitError: it has no such fields.
+    """
+    repository, ref = given.get("repository"), given.get("ref")
+    if not isinstance(repository, str) or not isinstance(ref, str) or not ref.startswith("refs/"):
+        raise GitError("location", None, "a Git target's location has repository and ref (refs/…)")
+    return repository, ref
+
+
+def attempt_ref(campaign_class: str, campaign_id: int, attempt_no: int) -> str:
+    """Return the ref under which a worker puts the result of an attempt."""
+    return f"refs/fencepost/{campaign_class}/{campaign_id}/{attempt_no}"
+
+
+def fence_ref(campaign_class: str, campaign_id: int) -> str:
+    """Return the ref that is moved together with the target's, so that no late push lands."""
+    return f"refs/fencepost/{campaign_class}/{campaign_id}/fence"
+
+
+def address(repository: str) -> str:
+    """Return a repository's address as git takes it from any folder.
+
+    :raises GitError: it is of a kind that starts programs (``ext::``), or is not an address.
+    """
+    if not repository or repository.startswith("-") or "::" in repository.partition("/")[0]:
+        raise GitError("address", None, f"{repository!r} is not the address of a repository")
+    if "://" not in repository and Path(repository).exists():
+        return str(Path(repository).absolute())
+    return repository
+
+
+def _global_settings() -> str:
+    """Return the content of the only settings file that the client's git reads."""
+    lines = ["[safe]", "\tdirectory = *", ""]
+    extra = os.environ.get("FENCEPOST_GIT_CONFIG")
+    if extra:
+        lines += ["[include]", f'\tpath = "{Path(extra).absolute()}"', ""]
+    return "\n".join(lines)
+
+
+def _environment(settings: Path) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")
+    }
+    kept.setdefault("PATH", os.defpath)
+    kept.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=15")
+    return kept | {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": str(settings),
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_CEILING_DIRECTORIES": "/",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _communicate(
+    command: list[str],
+    *,
+    stdin: bytes,
+    folder: Path,
+    environment: Mapping[str, str],
+    limit: timedelta,
+    interrupt: Interrupt | None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command like ``subprocess.run``, but stop it when the interrupt is set."""
+    if interrupt:
+        raise Interrupted(interrupt.reason or "interrupted")
+    deadline = time.monotonic() + limit.total_seconds()
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=dict(environment),
+        start_new_session=True,
+    ) as process:
+        given: bytes | None = stdin
+        while True:
+            try:
+                stdout, stderr = process.communicate(given, timeout=0.25)
+            except subprocess.TimeoutExpired:
+                given = None
+                if not interrupt and time.monotonic() < deadline:
+                    continue
+                _end_group(process)
+                if interrupt:
+                    raise Interrupted(interrupt.reason or "interrupted") from None
+                raise GitError("did not end in time", None, b"") from None
+            return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End git and the programs it started: TERM, and KILL two seconds later."""
+    for number, seconds in ((signal.SIGTERM, 2), (signal.SIGKILL, 10)):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=seconds)
+            return
+
+
+def _staged(listed: bytes) -> dict[bytes, tuple[str, bytes]]:
+    """Return mode and hash by path, from ``ls-files --stage -z``."""
+    found = {}
+    for entry in listed.split(b"\0")[:-1]:
+        facts, _, path = entry.partition(b"\t")
+        mode, sha, _ = facts.split(b" ")
+        found[path] = (mode.decode(), sha)
+    return found
+
+
+def _links(listed: bytes) -> set[bytes]:
+    """Return the paths of submodules, from ``ls-tree -r -z``."""
+    entries = (entry.partition(b"\t") for entry in listed.split(b"\0")[:-1])
+    return {path for facts, _, path in entries if facts.startswith(GITLINK.encode())}
+
+
+def read_strange(path: Path, limit: int) -> bytes | None:
+    """Read a file that a stranger made: no links, no pipes, nothing larger than *limit*."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+            return None
+        return file.read(limit)

@@ -1,0 +1,337 @@
+"""The command ``fencepost``: a worker, a verifier or a reaper, until it is stopped.
+
+Exit codes: 0 done, also when there was nothing to do; 64 wrong usage; 69 no server; 75 with
+``--once``, something stood in the way that may pass; 76 the kernel is missing, too old or too new;
+77 the principal may not do this.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import psycopg
+
+from . import connection, supervisor
+from .connection import KernelUnfit, Link, NoServer, NotAdmitted, SecretInTheOpen
+from .errors import Forbidden, KernelError, Retry, ServerUnreachable
+from .interrupt import Interrupt
+from .polling import POLL, Step, poll
+
+try:
+    import typer
+
+    from .attempt import Attempts
+    from .console import Console
+    from .evidence import default_folder
+    from .reaping import Reaping
+    from .verification import Verifications
+except ModuleNotFoundError as missing:  # pragma: no cover - installed without the extra
+    sys.exit(f"fencepost: {missing.name} is missing: pip install 'fencepost[cli]'")
+
+OK = 0
+USAGE = 64
+NO_SERVER = 69
+TROUBLE = 75
+KERNEL_UNFIT = 76
+WRONG_ROLE = 77
+
+_USAGE_OF_TYPER = 2
+
+app = typer.Typer(
+    name="fencepost",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Work on campaigns, judge what was done, and take back what was lost.",
+)
+
+_DSN = typer.Option(
+    "--dsn",
+    metavar="CONNINFO",
+    help="Where the ledger is: a libpq connection string without a password.",
+)
+_SERVICE = typer.Option(
+    "--service", metavar="NAME", help="Where the ledger is: a name in the libpq service file."
+)
+_CLASS = typer.Option("--class", metavar="CLASS", help="The class of campaigns.")
+_ONCE = typer.Option("--once", help="Do one thing, or find nothing to do, and end.")
+_LABEL = typer.Option(
+    "--label", metavar="TEXT", help="What people see in the ledger; by default host and process."
+)
+_LEASE_FOR = typer.Option(
+    "--lease-for",
+    metavar="DURATION",
+    help="Length of a lease, like 90s, 15m or 2h; by default the class's.",
+)
+_PASS_ENV = typer.Option(
+    "--pass-env", metavar="NAME", help="Let the command see this variable too. Repeatable."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What every command needs."""
+
+    link: Link
+    console: Console
+    interrupt: Interrupt
+    patience: timedelta | None
+
+
+@app.command(context_settings={"ignore_unknown_options": False})
+def worker(
+    *,
+    campaign_class: Annotated[str, _CLASS],
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="-- COMMAND…", help="What makes an attempt, in a fresh clone of the target."
+        ),
+    ],
+    once: Annotated[bool, _ONCE] = False,
+    label: Annotated[str | None, _LABEL] = None,
+    lease_for: Annotated[str | None, _LEASE_FOR] = None,
+    pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    service: Annotated[str | None, _SERVICE] = None,
+    dsn: Annotated[str | None, _DSN] = None,
+) -> None:
+    """Claim campaigns and run COMMAND on each, in a fresh clone.
+
+    COMMAND finds in FENCEPOST_BRIEF the name of a JSON file that says what is wanted and what was
+    tried before, and may write to the file FENCEPOST_APPROACH what it tries. Exit code 0 with
+    changed files is a result; anything else is a failed attempt, with the end of the output as its
+    reason. COMMAND sees a scrubbed environment; what this account can read, it can read too.
+    """
+    command = [_program(command[0]), *command[1:]]
+    length = _duration(lease_for)
+    with _session("worker", service=service, dsn=dsn, label=label, once=once) as session:
+        attempts = Attempts(
+            session.link,
+            campaign_class=campaign_class,
+            command=command,
+            console=session.console,
+            interrupt=session.interrupt,
+            label=_label(label),
+            lease_for=length,
+            pass_env=_passed(pass_env, session.console),
+            patience=session.patience,
+        )
+        _run(session, attempts.step, once=once, idle=f"no campaign of class {campaign_class}")
+
+
+@app.command()
+def verifier(
+    *,
+    campaign_class: Annotated[str, _CLASS],
+    once: Annotated[bool, _ONCE] = False,
+    evidence_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--evidence-dir",
+            metavar="FOLDER",
+            help="Where the output of acceptance commands is kept; by default below "
+            "$XDG_STATE_HOME or ~/.local/state.",
+        ),
+    ] = None,
+    label: Annotated[str | None, _LABEL] = None,
+    lease_for: Annotated[str | None, _LEASE_FOR] = None,
+    pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    service: Annotated[str | None, _SERVICE] = None,
+    dsn: Annotated[str | None, _DSN] = None,
+) -> None:
+    """Judge submissions in clones of its own, and promote what is accepted.
+
+    The acceptance command of the target is run on the submitted commit as it is, with a scrubbed
+    environment. It runs what somebody else wrote; what this account can read, it can read too.
+    """
+    length = _duration(lease_for)
+    with _session("verifier", service=service, dsn=dsn, label=label, once=once) as session:
+        verifications = Verifications(
+            session.link,
+            campaign_class=campaign_class,
+            evidence=evidence_dir or default_folder(),
+            console=session.console,
+            interrupt=session.interrupt,
+            label=_label(label),
+            lease_for=length,
+            pass_env=_passed(pass_env, session.console),
+            patience=session.patience,
+        )
+        _run(
+            session, verifications.step, once=once, idle=f"no submission in class {campaign_class}"
+        )
+
+
+@app.command()
+def reaper(
+    *,
+    interval: Annotated[
+        float,
+        typer.Option("--interval", metavar="SECONDS", min=0.1, help="How often to look; about."),
+    ] = 5.0,
+    once: Annotated[
+        bool, typer.Option("--once", help="Look once at every class, and end.")
+    ] = False,
+    service: Annotated[str | None, _SERVICE] = None,
+    dsn: Annotated[str | None, _DSN] = None,
+) -> None:
+    """Take back expired leases, in every class. Needs nothing else to be alive."""
+    with _session("reaper", service=service, dsn=dsn, label=None, once=once) as session:
+        reaping = Reaping(
+            session.link,
+            console=session.console,
+            interrupt=session.interrupt,
+            patience=session.patience,
+        )
+        _run(
+            session,
+            reaping.step,
+            once=once,
+            idle="nothing to take back",
+            every=timedelta(seconds=interval),
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command, and exit with its code."""
+    try:
+        supervisor.hide_memory()
+        supervisor.adopt_orphans()
+    except (OSError, AttributeError):
+        print("fencepost: needs Linux: prctl(2) is missing", file=sys.stderr)
+        sys.exit(NO_SERVER)
+    try:
+        app(args=arguments)
+    except SystemExit as error:
+        sys.exit(USAGE if error.code == _USAGE_OF_TYPER else error.code)
+    sys.exit(OK)
+
+
+@contextmanager
+def _session(
+    role: str, *, service: str | None, dsn: str | None, label: str | None, once: bool
+) -> Iterator[_Session]:
+    """Connect, check the kernel, and turn what goes wrong into a sentence and an exit code."""
+    console = Console(role)
+    with Interrupt() as interrupt:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda got, _: interrupt.set(signal.Signals(got).name))
+        try:
+            conninfo = connection.conninfo(
+                dsn=dsn, service=service, application=f"fencepost {role} {label or ''}".strip()
+            )
+            link = Link(
+                lambda: connection.connect(conninfo),
+                connection=connection.first_connection(conninfo),
+                interrupt=interrupt,
+                tell=lambda what: console.event("connection", state=what),
+            )
+            try:
+                yield _Session(link, console, interrupt, timedelta(minutes=1) if once else None)
+            finally:
+                link.drop()
+        except SecretInTheOpen as error:
+            _end(
+                USAGE,
+                f"{error}: put it into a passfile (PGPASSFILE, ~/.pgpass) or a service file",
+            )
+        except psycopg.ProgrammingError as error:
+            if isinstance(error, psycopg.errors.InsufficientPrivilege):
+                _end(WRONG_ROLE, f"{error}: fencepost {role} needs a member of fencepost_{role}")
+            if error.sqlstate is not None:
+                raise
+            _end(USAGE, f"--dsn is not a connection string: {error}")
+        except NoServer as error:
+            _end(NO_SERVER, f"no server: {error}")
+        except ServerUnreachable as error:
+            if interrupt:
+                return
+            _end(NO_SERVER, f"the server is gone: {error}")
+        except NotAdmitted as error:
+            _end(WRONG_ROLE, f"{error} (fencepost {role} needs a member of fencepost_{role})")
+        except KernelUnfit as error:
+            _end(KERNEL_UNFIT, str(error))
+        except Forbidden as error:
+            _end(WRONG_ROLE, str(error))
+        except KernelError as error:
+            hint = getattr(error, "hint", None)
+            _end(USAGE, f"{error}{f': {hint}' if hint else ''} ({error.code})")
+
+
+def _run(
+    session: _Session,
+    step: Callable[[], Step],
+    *,
+    once: bool,
+    idle: str,
+    every: timedelta = POLL,
+) -> None:
+    """Poll until the end, and exit with what ``--once`` found."""
+
+    def guarded() -> Step:
+        try:
+            return step()
+        except Retry as error:
+            session.console.event("error", reason=f"still after several calls: {error}")
+            return Step.TROUBLE
+
+    last = poll(
+        guarded,
+        once=once,
+        interrupt=session.interrupt,
+        idle=lambda: session.console.event("idle", reason=idle),
+        every=every,
+    )
+    if session.interrupt:
+        session.console.event("stopped", reason=session.interrupt.reason)
+    if once and last is Step.TROUBLE:
+        raise typer.Exit(TROUBLE)
+
+
+def _end(code: int, sentence: str) -> NoReturn:
+    """Say why, and exit."""
+    print(f"fencepost: {' '.join(sentence.split())}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _label(label: str | None) -> str:
+    return label or f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _program(name: str) -> str:
+    """Return the command's first word as it is found from here; leave what a clone may hold."""
+    if "/" in name:
+        return str(Path(name).absolute()) if Path(name).is_file() else name
+    if shutil.which(name) is None:
+        raise typer.BadParameter(f"there is no program {name} on PATH")
+    return name
+
+
+def _passed(names: Sequence[str] | None, console: Console) -> list[str]:
+    for name in names or ():
+        if name not in os.environ:
+            console.event("error", name, reason="--pass-env names a variable that is not set")
+    return list(names or ())
+
+
+def _duration(given: str | None) -> timedelta | None:
+    """Read a duration like 90s, 15m, 2h, or a number of seconds."""
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|)", given.strip())
+    if found is None:
+        raise typer.BadParameter(f"{given!r} is not a duration like 90s, 15m or 2h")
+    seconds = {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+    return timedelta(seconds=float(found[1]) * seconds)

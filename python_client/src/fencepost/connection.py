@@ -1,0 +1,206 @@
+"""How the command reaches the server, and how it goes on when the connection is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import IsolationLevel
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from . import clock
+from .errors import Retry, ServerUnreachable
+from .interrupt import Interrupt
+
+T = TypeVar("T")
+
+API_VERSIONS = range(1, 2)
+"""Versions of the kernel's functions that this client knows."""
+
+_RETRIES = 8
+_SECRETS = ("password", "sslpassword")
+_DEFAULTS = {
+    # A server that vanished is noticed in half a minute rather than in two hours.
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
+
+
+class SecretInTheOpen(ValueError):
+    """A password where other processes can read it."""
+
+
+class NoServer(Exception):
+    """There is no server at that address, or it does not accept connections."""
+
+
+class NotAdmitted(Exception):
+    """The server does not let this principal in, or not into this database."""
+
+
+class KernelUnfit(Exception):
+    """The database has no kernel, or one that is too old or too new for this client."""
+
+
+def conninfo(
+    *,
+    dsn: str | None,
+    service: str | None,
+    application: str,
+    environment: Mapping[str, str] = os.environ,
+) -> str:
+    """Return the connection string for libpq, which takes what is missing from its environment.
+
+    :raises SecretInTheOpen: a password stands in *dsn*, or in the environment.
+    :raises psycopg.ProgrammingError: *dsn* is not a connection string.
+    """
+    given = {key: str(value) for key, value in conninfo_to_dict(dsn or "").items()}
+    for name in _SECRETS:
+        if name in given:
+            message = f"a {name} inside --dsn can be read by every process on this machine"
+            raise SecretInTheOpen(message)
+    if "PGPASSWORD" in environment:
+        message = "PGPASSWORD is set, and an environment is no place for a password"
+        raise SecretInTheOpen(message)
+    if service is not None:
+        given["service"] = service
+    # Not as defaults below the service file's: libpq does not say what a service sets.
+    return make_conninfo("", **{**_DEFAULTS, "application_name": application, **given})
+
+
+def connect(conninfo: str) -> psycopg.Connection[Any]:
+    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake."""
+    connection = psycopg.connect(conninfo, prepare_threshold=None)
+    connection.isolation_level = IsolationLevel.READ_COMMITTED
+    connection.read_only = False
+    return connection
+
+
+def first_connection(conninfo: str) -> psycopg.Connection[Any]:
+    """Open a connection, or say why not in a way that names who can help.
+
+    :raises NoServer: nobody answers there.
+    :raises NotAdmitted: somebody answers, and refuses.
+    :raises KernelUnfit: the kernel is missing, too old or too new.
+    """
+    try:
+        connection = connect(conninfo)
+    except psycopg.OperationalError as error:
+        ping = psycopg.pq.PGconn.ping(conninfo.encode())
+        raise (NotAdmitted if ping == psycopg.pq.Ping.OK else NoServer)(str(error)) from error
+    try:
+        with connection.transaction():
+            row = connection.execute("select kernel.api_version()").fetchone()
+    except (psycopg.errors.UndefinedFunction, psycopg.errors.InvalidSchemaName) as error:
+        connection.close()
+        raise KernelUnfit("there is no Fencepost kernel in this database") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        connection.close()
+        raise NotAdmitted(str(error)) from error
+    version = int(row[0]) if row else 0
+    if version not in API_VERSIONS:
+        connection.close()
+        side = "too old" if version < API_VERSIONS.start else "too new"
+        message = (
+            f"the kernel has API version {version}, {side} for this client, "
+            f"which knows {API_VERSIONS.start} to {API_VERSIONS.stop - 1}"
+        )
+        raise KernelUnfit(message)
+    return connection
+
+
+class Link:
+    """One connection that is made again when it is lost, used by one thread at a time.
+
+    Every call of the kernel that goes through here may be repeated: the kernel recognises a
+    repeat by its token and content. So a call whose answer was lost is simply made again.
+
+    :param connect: opens a connection.
+    :param connection: the first one, if there is one already.
+    :param interrupt: ends the waiting for a server that does not come back.
+    :param tell: is told, in a sentence, when the connection is lost and when it is back.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], psycopg.Connection[Any]],
+        *,
+        connection: psycopg.Connection[Any] | None = None,
+        interrupt: Interrupt,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._connect = connect
+        self._connection = connection
+        self._interrupt = interrupt
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    def call(
+        self,
+        function: Callable[[psycopg.Connection[Any]], T],
+        *,
+        patience: timedelta | None = timedelta(minutes=1),
+        heed: bool = True,
+    ) -> T:
+        """Call *function* with the connection; repeat it after a lost one or a *retry* answer.
+
+        :param patience: how long to look for the server; ``None``: until the interrupt.
+        :param heed: whether to give up when the interrupt is set.
+        :raises ServerUnreachable: the server did not come back in that time.
+        :raises Retry: the answer was still *retry* after several calls.
+        """
+        deadline = None if patience is None else clock.now() + patience.total_seconds()
+        retries = losses = 0
+        with self._lock:
+            while True:
+                try:
+                    result = function(self._connected())
+                except Retry:
+                    retries += 1
+                    if retries >= _RETRIES:
+                        raise
+                    self._pause(min(2.0, 0.05 * 2**retries), heed=heed)
+                except psycopg.OperationalError as error:
+                    if self._connection is not None and not self._connection.closed:
+                        raise
+                    self.drop()
+                    losses += 1
+                    if losses == 1:
+                        self._tell(f"connection lost, trying again: {error}")
+                        continue
+                    wait = min(5.0, 0.1 * 2**losses)
+                    over = deadline is not None and clock.now() + wait > deadline
+                    if over or (heed and self._interrupt):
+                        raise ServerUnreachable(str(error)) from error
+                    self._pause(wait, heed=heed)
+                else:
+                    if losses:
+                        self._tell("connection is back")
+                    return result
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._connect()
+        return self._connection
+
+    def _pause(self, seconds: float, *, heed: bool) -> None:
+        """Wait for about *seconds*, each time another while, so that many do not come at once."""
+        seconds *= random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
+        if heed:
+            self._interrupt.wait(seconds)
+        else:
+            threading.Event().wait(seconds)
+
+    def drop(self) -> None:
+        """Close the connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

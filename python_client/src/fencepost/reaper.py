@@ -1,0 +1,45 @@
+"""What a reaper may ask of the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from . import calls
+from .records import Receipt
+
+
+class Reaper:
+    """Gives back what its holder lost, so that somebody else can continue it.
+
+    The connection is the caller's and must be idle: every method makes one short transaction of
+    its own. A reaper may be stopped and started at any time, and several may run at once.
+
+    :param connection: logged in as a principal that is a member of ``fencepost_reaper``.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def classes(self) -> list[str]:
+        """Return the names of all classes. Calls ``kernel.classes``."""
+        found = calls.rows(
+            self._connection, "select class.name from kernel.classes() as class (name)", {}
+        )
+        return [row["name"] for row in found]
+
+    def reap(self, campaign_class: str, *, limit: int = 100) -> list[Receipt]:
+        """Take up to *limit* campaigns from leases that ran out, and park what waited too long.
+
+        Calls ``kernel.reap``.
+
+        :return: one receipt per campaign moved; its ``note`` names the move.
+        :raises UnknownClass: there is no such class.
+        """
+        found = calls.rows(
+            self._connection,
+            "select * from kernel.reap(p_class => %(class)s, p_limit => %(limit)s)",
+            {"class": campaign_class, "limit": limit},
+        )
+        return [calls.record(Receipt, row) for row in found]

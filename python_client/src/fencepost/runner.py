@@ -1,0 +1,258 @@
+"""Runs a command to its end: on time, cut off from this process, and with everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+from . import supervisor
+from .interrupt import Interrupt
+
+GRACE = timedelta(seconds=10)
+"""Between TERM and KILL."""
+
+TAIL_BYTES = 65536
+"""How much of the end of the output a :class:`Run` keeps."""
+
+OUTPUT_BYTES = 64 * 1024 * 1024
+"""How much of the output goes to a file at most."""
+
+_TICK = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What became of a command."""
+
+    exit_code: int | None
+    """Its exit code; negative: the signal that ended it; ``None``: see ``error``."""
+    tail: bytes
+    """The end of its output, standard output and error together."""
+    seconds: float
+    timed_out: bool = False
+    stopped: str | None = None
+    """Why it was stopped from outside, if it was."""
+    error: str | None = None
+    """Why it could not be started, or why its end is not known."""
+    errno: int | None = None
+    """The operating system's number for that; ``None`` if it had been started."""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it ran to its end and ended with 0."""
+        return self.exit_code == 0 and not self.timed_out and self.stopped is None
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return self.error if self.errno is None else f"could not be started: {self.error}"
+        if self.stopped is not None:
+            return f"stopped: {self.stopped}"
+        if self.timed_out:
+            return f"stopped at its time limit, after {self.seconds:.0f} s"
+        if self.exit_code is not None and self.exit_code < 0:
+            with contextlib.suppress(ValueError):
+                return f"ended by {signal.Signals(-self.exit_code).name}"
+            return f"ended by signal {-self.exit_code}"
+        return f"exit code {self.exit_code}"
+
+
+def run(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    time_limit: timedelta | None,
+    interrupt: Interrupt,
+    check: Callable[[], None] = lambda: None,
+    grace: timedelta = GRACE,
+    output: BinaryIO | None = None,
+    discard: Path | None = None,
+) -> Run:
+    """Run *command* in *folder*, without a shell, and return when nothing of it is left.
+
+    It has its own session and process group, an empty standard input, and no descriptor of this
+    process. It ends with this process, also when that is killed. When the time limit passes or
+    *interrupt* is set, everything it started gets TERM, and KILL after *grace*. What it leaves
+    behind at its own end is ended likewise, after a second.
+
+    Call it from a thread that lives as long as the command.
+
+    :param environment: the command's whole environment; see :func:`fencepost.environment.scrubbed`.
+    :param check: called four times a second; may set *interrupt*.
+    :param output: where the output goes as well, at most ``OUTPUT_BYTES`` of it.
+    :param discard: a folder that is removed if this process dies meanwhile.
+    """
+    with _Supervised(command, folder, environment, discard) as supervised:
+        return supervised.wait(time_limit, interrupt, check, grace, output)
+
+
+class _Supervised:
+    """A command under its supervisor, seen from this side of the pipes."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        discard: Path | None,
+    ) -> None:
+        self._begun = time.monotonic()
+        control, self._control = os.pipe2(os.O_CLOEXEC)
+        self._report, report = os.pipe2(os.O_CLOEXEC)
+        self._output, output = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._output, False)
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    supervisor.__file__,
+                    str(control),
+                    str(report),
+                    str(os.getpid()),
+                    str(folder),
+                    str(discard or ""),
+                    *command,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd="/",
+                env=dict(environment),
+                pass_fds=(control, report),
+                start_new_session=True,
+            )
+        except BaseException:
+            for descriptor in (self._control, self._report, self._output):
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in (control, report, output):
+                os.close(descriptor)
+        self._facts: dict[str, object] = {}
+        self._pending = b""
+        self._tail = bytearray()
+        self._written = 0
+
+    def __enter__(self) -> _Supervised:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._control)  # whatever happened here: its end makes the supervisor end all
+        os.close(self._output)  # and what still writes cannot block on that
+        self._process.wait()
+        os.close(self._report)
+
+    def wait(
+        self,
+        time_limit: timedelta | None,
+        interrupt: Interrupt,
+        check: Callable[[], None],
+        grace: timedelta,
+        output: BinaryIO | None,
+    ) -> Run:
+        """Read what comes until both pipes are at their end, stopping the command if need be."""
+        deadline = None if time_limit is None else self._begun + time_limit.total_seconds()
+        timed_out, stopped = False, None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._output, selectors.EVENT_READ)
+            selector.register(self._report, selectors.EVENT_READ)
+            selector.register(interrupt, selectors.EVENT_READ)
+            while True:
+                asked = timed_out or stopped is not None
+                ready = {key.fd for key, _ in selector.select(_TICK)}
+                if self._output in ready and not self._read_output(output):
+                    selector.unregister(self._output)
+                if self._report in ready and not self._read_report():
+                    break
+                check()
+                if asked or "status" in self._facts:
+                    continue
+                if interrupt:
+                    stopped = interrupt.reason
+                elif deadline is not None and time.monotonic() >= deadline:
+                    timed_out = True
+                else:
+                    continue
+                selector.unregister(interrupt)
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(self._control, f"{grace.total_seconds()}\n".encode())
+        if not {"status", supervisor.EXEC_FAILED} & self._facts.keys():
+            self._supervisor_died()
+        with contextlib.suppress(BlockingIOError):
+            while self._read_output(output):  # what was written before the end
+                pass
+        return self._result(timed_out=timed_out, stopped=stopped)
+
+    def _result(self, *, timed_out: bool, stopped: str | None) -> Run:
+        status = self._facts.get("status")
+        number = self._facts.get(supervisor.EXEC_FAILED)
+        message = self._facts.get("message")
+        return Run(
+            exit_code=status if isinstance(status, int) else None,
+            tail=bytes(self._tail),
+            seconds=time.monotonic() - self._begun,
+            timed_out=timed_out,
+            stopped=stopped,
+            error=None if message is None else str(message),
+            errno=number if isinstance(number, int) else None,
+        )
+
+    def _read_output(self, output: BinaryIO | None) -> bool:
+        """Take some output; return whether more may come."""
+        chunk = os.read(self._output, 65536)
+        if not chunk:
+            return False
+        self._tail += chunk
+        del self._tail[:-TAIL_BYTES]
+        if output is not None and self._written < OUTPUT_BYTES:
+            chunk = chunk[: OUTPUT_BYTES - self._written]
+            self._written += len(chunk)
+            output.write(chunk)
+            if self._written == OUTPUT_BYTES:
+                output.write(f"\n[the rest is left out: more than {OUTPUT_BYTES} bytes]\n".encode())
+        return True
+
+    def _read_report(self) -> bool:
+        """Take what the supervisor says; return whether it may say more."""
+        chunk = os.read(self._report, 65536)
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        for line in lines:
+            self._facts |= json.loads(line)
+        return bool(chunk)
+
+    def _supervisor_died(self) -> None:
+        """End what the command left when somebody killed its supervisor under it.
+
+        The command itself got SIGKILL from the operating system. Its group is known; what left the
+        group has become a child of this process, if :func:`supervisor.adopt_orphans` was called.
+        """
+        self._process.wait()
+        group = self._facts.get("started")
+        if isinstance(group, int):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+        if supervisor.adopts_orphans():
+            end_orphans()
+        self._facts["message"] = "its supervisor was killed"
+
+
+def end_orphans() -> None:
+    """Kill every descendant of this process. For a process that has no other children."""
+    while left := supervisor.descendants(os.getpid()):
+        supervisor.send(signal.SIGKILL, left)
+        for process in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process, 0)

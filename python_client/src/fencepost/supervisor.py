@@ -1,0 +1,251 @@
+"""The small process between a worker and its command, which sees to it that nothing outlives them.
+
+It is started as a program of its own, by path (``python -I -S supervisor.py …``), and uses the
+standard library only. It becomes the parent of whatever the command leaves behind, also of what
+moved to another group or session, so that no descendant escapes it. It ends them all when
+
+* the worker asks for it, by a line on the control pipe;
+* the worker dies, however it dies: then the control pipe is at its end;
+* the command itself ends.
+
+And the command dies with it: the kernel sends SIGKILL to the command when its supervisor is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+
+LINGER = 1.0
+"""Seconds between TERM and KILL for what is left when nobody waits for it any more."""
+
+EXEC_FAILED = "cannot start"
+
+# Who stops a service signals all its processes; the worker, not this one, decides what follows.
+_IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGQUIT)
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call prctl(2), which only Linux has."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def hide_memory() -> None:
+    """Keep other processes of the account out of this one's memory and environment; no core."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def adopts_orphans() -> bool:
+    """Return whether :func:`adopt_orphans` is in force."""
+    answer = ctypes.c_int(0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0 and bool(
+        answer.value
+    )
+
+
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """Ask the kernel for signal *number* when the thread that started this process ends."""
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Return the process ids below *ancestor*, living ones only, children before grandchildren."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects for nothing
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            content = Path("/proc", entry, "stat").read_bytes()
+            state, parent = content.rpartition(b")")[2].split()[:2]
+            if state not in {b"Z", b"X"}:
+                children.setdefault(int(parent), []).append(int(entry))
+            # A zombie has no children: they were given to another parent when it ended.
+    found: list[int] = []
+    seen = [ancestor]
+    while seen:
+        below = children.get(seen.pop(), [])
+        found += below
+        seen += below
+    return found
+
+
+def send(number: int, processes: list[int]) -> None:
+    """Send a signal to each process that is still there."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(process, number)
+
+
+class Supervisor:
+    """Runs one command to its end, and everything that came of it."""
+
+    def __init__(self, control: int, report: int) -> None:
+        self._control: int | None = control
+        self._report = report
+        self._command = 0
+        self._status: int | None = None
+        self._killed = False
+        self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def run(self, folder: str, argv: list[str]) -> None:
+        """Start the command and stay until nothing of it is left; tell the worker on the way."""
+        signal.set_wakeup_fd(self._wake_write)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        try:
+            # `setsid` gives it a session and group of its own, out of reach of the terminal.
+            process = subprocess.Popen(
+                argv,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=_in_command(os.getpid()),  # noqa: PLW1509 - one thread only
+            )
+        except OSError as error:
+            self._tell({EXEC_FAILED: error.errno or 0, "message": str(error)})
+            return
+        self._command = process.pid
+        process.returncode = 0  # this class waits for it, not `subprocess`
+        self._tell({"started": process.pid})
+        grace = self._until_ended_or_asked()
+        if self._status is None:
+            self._end_all(grace)
+        else:
+            self._end_all(LINGER)
+        self._tell({"status": self._status, "killed": self._killed})
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether the worker is gone."""
+        return self._control is None
+
+    def _until_ended_or_asked(self) -> float:
+        """Wait until the command ended or is to be ended; return the grace to give it."""
+        while self._status is None:
+            watched = [self._wake_read] + ([] if self._control is None else [self._control])
+            ready = select.select(watched, [], [], None)[0]
+            self._reap()
+            if self._control in ready:
+                return self._asked()
+        return LINGER
+
+    def _asked(self) -> float:
+        """Read the control pipe: a line with a number of seconds, or its end."""
+        assert self._control is not None  # noqa: S101 - for the type checker
+        line = os.read(self._control, 64)
+        if not line:
+            os.close(self._control)
+            self._control = None
+            return LINGER
+        return min(float(seconds) for seconds in line.split())
+
+    def _end_all(self, grace: float) -> None:
+        """TERM whatever is left, wait for *grace* seconds at most, then KILL until it is gone."""
+        left = descendants(os.getpid())
+        if not left:
+            self._reap()
+            return
+        send(signal.SIGTERM, left)
+        send(signal.SIGCONT, left)
+        deadline = time.monotonic() + grace
+        while left and time.monotonic() < deadline:
+            watched = [self._wake_read] + ([] if self._control is None else [self._control])
+            # Not only when woken: a grandchild's end is told to its parent, not to this process.
+            ready = select.select(watched, [], [], min(0.05, grace))[0]
+            self._reap()
+            if self._control in ready:
+                deadline = min(deadline, time.monotonic() + self._asked())
+            left = descendants(os.getpid())
+        while left:
+            self._killed = True
+            send(signal.SIGKILL, left)
+            select.select([self._wake_read], [], [], 0.02)
+            self._reap()
+            left = descendants(os.getpid())
+        self._reap()
+
+    def _reap(self) -> None:
+        """Collect every child that ended, adopted ones too; keep the command's own status."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_read, 4096)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                process, status = os.waitpid(-1, os.WNOHANG)
+                if process == 0:
+                    return
+                if process == self._command:
+                    self._status = os.waitstatus_to_exitcode(status)
+
+    def _tell(self, fact: dict[str, object]) -> None:
+        """Write a line to the worker, if there is one."""
+        with contextlib.suppress(OSError):
+            os.write(self._report, json.dumps(fact).encode() + b"\n")
+
+
+def _in_command(supervisor: int) -> Callable[[], None]:
+    """Return what the command's process does before it becomes the command."""
+
+    def prepare() -> None:
+        die_with_parent()
+        if os.getppid() != supervisor:  # it died before the request was in force
+            os._exit(1)
+        for number in _IGNORED:
+            signal.signal(number, signal.SIG_DFL)
+
+    return prepare
+
+
+def discard(path: Path) -> None:
+    """Remove a folder and all in it, also where whoever wrote it took permissions away."""
+    if not _quietly("rm", "-rf", "--", str(path)):
+        _quietly("chmod", "-R", "u+rwx", "--", str(path))
+        _quietly("rm", "-rf", "--", str(path))
+
+
+def _quietly(*command: str) -> bool:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run ``supervisor.py CONTROL REPORT PARENT FOLDER DISCARD COMMAND…``."""
+    control, report, parent = (int(argument) for argument in arguments[:3])
+    folder, rubbish, *argv = arguments[3:]
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    hide_memory()
+    adopt_orphans()
+    for descriptor in (control, report):
+        os.set_inheritable(descriptor, False)
+    supervisor = Supervisor(control, report)
+    if os.getppid() == parent:
+        supervisor.run(folder, argv)
+    if rubbish and (supervisor.is_orphan or os.getppid() != parent):
+        discard(Path(rubbish))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
