@@ -65,7 +65,7 @@ begin
     ) then
         raise exception 'the result names no base and commit'
             using errcode = 'KN102',
-                  detail  = 'Campaign''s class promotes, so the result must say what from and what to.',
+                  detail  = 'The class promotes: the result must say what from and what to.',
                   hint    = 'Pass {"base": "…", "commit": "…", …} as p_result.';
     end if;
     if v_campaign.needs_evidence and p_evidence_uri is null then

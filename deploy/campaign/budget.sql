@@ -48,12 +48,15 @@ create or replace function ledger.retry_at(
 as $fn$
     -- The exponent is bounded: 2^20 times the longest base, 31 days, still is an interval.
     select p_now
-        + least(p_class.backoff_cap, p_class.backoff_base * power(2, least(greatest(p_count - 1, 0), 20)))
+        + least(
+            p_class.backoff_cap,
+            p_class.backoff_base * power(2, least(greatest(p_count - 1, 0), 20))
+        )
         * (1 + p_class.backoff_jitter::double precision * (2 * random() - 1));
 $fn$;
 
 comment on function ledger.retry_at(ledger.class, integer, timestamptz) is
-$doc$When to try again after the p_count-th time that something went wrong: the one policy of waiting.
+$doc$When to try again after something went wrong the p_count-th time: the one policy of waiting.
 
 backoff_base, doubled each time, up to backoff_cap; then shorter or longer by up to the share
 backoff_jitter, so that what failed together is not tried again together.$doc$;

@@ -21,7 +21,6 @@ as $fn$
 declare
     v_move  ledger.transition;
     v_from  text;
-    v_duty  text;
     v_same  ledger.campaign;
     v_lease text;
 begin
@@ -52,7 +51,7 @@ begin
         then
             raise exception 'what a campaign was opened with never changes'
                 using errcode = 'KN903',
-                      detail  = 'Key, target, opening, desired state, acceptance and policy are fixed.',
+                      detail  = 'Key, target, opening, desired state, acceptance and policy stay.',
                       hint    = 'Cancel the campaign and open another.';
         end if;
 
@@ -65,7 +64,8 @@ begin
                 or old.lease_principal is distinct from session_user
             then
                 raise exception 'a campaign changes within state % by renewal only', old.state
-                    using errcode = 'KN901', hint = 'Call the kernel function that does what you want.';
+                    using errcode = 'KN901',
+                          hint    = 'Call the kernel function that does what you want.';
             end if;
             return new;
         end if;
@@ -83,11 +83,9 @@ begin
                   hint    = 'Call the kernel function that makes the move.';
     end if;
 
-    select d.duty into v_duty
-    from unnest(v_move.duties) as d (duty)
-    where ledger.session_is(d.duty)
-    limit 1;
-    if not found then
+    if not exists (
+        select from unnest(v_move.duties) as d (duty) where ledger.session_is(d.duty)
+    ) then
         raise exception 'role % does not make the move %', session_user, v_move.transition
             using errcode = 'KN901',
                   detail  = format('It is made by %s.', array_to_string(v_move.duties, ' or ')),
@@ -97,7 +95,8 @@ begin
     if tg_op = 'UPDATE' then
         if new.generation <> old.generation + v_move.raises_generation::integer then
             raise exception 'the move % takes the generation from % to %',
-                v_move.transition, old.generation, old.generation + v_move.raises_generation::integer
+                v_move.transition, old.generation,
+                old.generation + v_move.raises_generation::integer
                 using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
         end if;
 

@@ -18,9 +18,9 @@ create table ledger.answer (
 );
 
 comment on table ledger.answer is
-    'Every outcome that a receipt can hold and every SQLSTATE that the kernel raises, with what to do.';
+    'Every outcome of a receipt and every SQLSTATE that the kernel raises, with what to do.';
 comment on column ledger.answer.kind is
-    'outcome: returned in a receipt, never raised; misuse: raised, fix the caller; retry: call again.';
+    'outcome: in a receipt, never raised; misuse: raised, fix the caller; retry: call again.';
 
 insert into ledger.answer (code, kind, name, meaning, remedy) values
     ('ok', 'outcome', 'ok',

@@ -40,7 +40,8 @@ begin
         cross join aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) as a
         where d.datname = current_database() and a.grantee = 0 and a.privilege_type = 'TEMPORARY'
     ) then
-        raise exception 'PUBLIC still may make temporary objects in database "%"', current_database()
+        raise exception 'PUBLIC still may make temporary objects in database "%"',
+            current_database()
             using hint = 'Deploy as the owner of the database.';
     end if;
 end

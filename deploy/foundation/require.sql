@@ -65,7 +65,7 @@ end
 $fn$;
 
 comment on function ledger.require_text(text, text, integer) is
-$doc$Raises KN103 where p_value has more than p_limit bytes, KN102 where it is blank; null passes.$doc$;
+$doc$Raises KN103 where p_value has more than p_limit bytes, KN102 where blank; null passes.$doc$;
 
 create or replace function ledger.require_object(p_name text, p_value jsonb)
     returns void
@@ -116,7 +116,7 @@ end
 $fn$;
 
 comment on function ledger.require_evidence(text, bytea) is
-$doc$Raises KN101, KN102 or KN103 unless both are null, or a URI of at most 4096 bytes and 32 bytes.$doc$;
+$doc$Raises KN101, KN102 or KN103 unless both are null, or a URI and 32 bytes.$doc$;
 
 create or replace function ledger.require_campaign(
     p_class       text,

@@ -51,7 +51,7 @@ exception
     when insufficient_privilege then
         raise exception 'role "%" may not become fencepost_owner', current_user
             using errcode = 'insufficient_privilege',
-                  detail  = 'From PostgreSQL 16 on a second deployer needs ADMIN OPTION from the first.',
+                  detail  = 'A second deployer on 16 or later needs ADMIN OPTION from the first.',
                   hint    = format(
                       'Let the first deployer run: grant fencepost_owner to %I with admin option',
                       current_user);

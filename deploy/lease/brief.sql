@@ -21,7 +21,7 @@ end
 $fn$;
 
 comment on function ledger.require_committed(ledger.campaign) is
-$doc$Raises KN113 not_yet_committed where the campaign's lease was granted by this transaction.$doc$;
+$doc$Raises KN113 not_yet_committed where this transaction granted the campaign's lease.$doc$;
 
 create or replace function kernel.brief(
     p_class       text,
@@ -67,7 +67,8 @@ begin
         if found then
             v_receipt := ledger.answer_with(v_campaign, false);
         else
-            v_receipt := ledger.refuse_lease('brief', p_class, p_campaign_id, p_generation, v_token);
+            v_receipt :=
+                ledger.refuse_lease('brief', p_class, p_campaign_id, p_generation, v_token);
         end if;
     else
         v_receipt := ledger.forbid('brief', p_class);
@@ -120,8 +121,8 @@ end
 $fn$;
 
 comment on function kernel.brief(text, bigint, bigint, uuid) is
-$doc$Tells the holder of a lease what the campaign is about: where, what should be, what was seen, what
-must pass, and every earlier attempt with its reason.
+$doc$Tells the holder of a lease what the campaign is about: where, what should be, what was seen,
+what must pass, and every earlier attempt with its reason.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease

@@ -79,7 +79,7 @@ end
 $fn$;
 
 comment on function kernel.renew(text, bigint, bigint, uuid, interval) is
-$doc$Moves the end of a lease to p_lease_for from now; never to an earlier time, never past lease_cap.
+$doc$Moves the end of a lease to p_lease_for from now; never to an earlier time or past lease_cap.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease

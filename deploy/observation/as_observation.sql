@@ -49,6 +49,9 @@ end
 $fn$;
 
 comment on function ledger.lock_target(text, text) is
-$doc$Locks a target, the first lock of the one order (target, campaign, attempt, bundle); raises KN107.$doc$;
+$doc$Locks a target, the first lock of the one order (target, campaign, attempt, bundle).
+
+Errors
+    KN107 unknown_target$doc$;
 
 commit;

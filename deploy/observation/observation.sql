@@ -47,7 +47,7 @@ comment on column ledger.observation.seen_campaign_id is
     'The campaign that was open when it began, with its state and generation; null for none.';
 comment on column ledger.observation.last_campaign_id is
     'The target''s newest campaign when it began, open or closed.';
-comment on column ledger.observation.note is 'Why the report moved nothing.';
+comment on column ledger.observation.note is 'The move that the report made, or why it made none.';
 comment on column ledger.observation.moved_campaign_id is 'The campaign that the report moved.';
 
 create or replace function ledger.tg_observation__guard()

@@ -69,7 +69,8 @@ begin
                 using errcode = 'KN107', hint = 'Define it with kernel.define_target.';
         end if;
         raise exception 'this target has no observation %', p_number
-            using errcode = 'KN110', hint = 'Report the number that kernel.begin_observation returned.';
+            using errcode = 'KN110',
+                  hint    = 'Report the number that kernel.begin_observation returned.';
     end if;
     if v_observation.principal <> session_user
         or v_observation.principal_oid <> v_oid
@@ -199,7 +200,7 @@ begin
         evidence_uri      = p_evidence_uri,
         evidence_sha256   = p_evidence_sha256,
         report_sha256     = v_content,
-        note              = v_note,
+        note              = coalesce(v_note, v_move),
         moved_campaign_id = case when v_move is not null then v_campaign.campaign_id end
     where o.class = p_class and o.target = p_target and o.observation_no = p_number;
 

@@ -39,7 +39,9 @@ begin
     perform ledger.enter();
     perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
     perform ledger.require_text('p_reason', p_reason, 4096);
-    if not v_budgets <@ c_budgets or array_position(v_budgets, null) is not null then
+    if exists (
+        select from unnest(v_budgets) as b (budget) where (b.budget = any (c_budgets)) is not true
+    ) then
         raise exception 'there is no such budget'
             using errcode = 'KN102',
                   hint    = format('The budgets are %s.', array_to_string(c_budgets, ', '));

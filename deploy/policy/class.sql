@@ -48,7 +48,8 @@ create table ledger.class (
 
 comment on table ledger.class is
     'A kind of campaign and its policy. Lengths are spans of real time, stored in seconds.';
-comment on column ledger.class.lease_default is 'The lease of a claim or renewal that names no length.';
+comment on column ledger.class.lease_default is
+    'The lease of a claim or renewal that names no length.';
 comment on column ledger.class.lease_min is 'The shortest lease that may be asked for.';
 comment on column ledger.class.lease_max is 'The longest lease that may be asked for.';
 comment on column ledger.class.lease_cap is 'How long one lease may last with all its renewals.';
@@ -67,10 +68,12 @@ comment on column ledger.class.verify_within is 'From submission to a verdict, o
 comment on column ledger.class.promote_within is 'From acceptance to a promotion, or it parks.';
 comment on column ledger.class.backoff_base is 'The wait after the first unsuccessful attempt.';
 comment on column ledger.class.backoff_cap is 'The longest wait, before jitter.';
-comment on column ledger.class.backoff_jitter is 'The share by which a wait is made shorter or longer.';
+comment on column ledger.class.backoff_jitter is
+    'The share by which a wait is made shorter or longer.';
 comment on column ledger.class.reopen_within is
     'A campaign opened this soon after the target''s last one inherits from it.';
-comment on column ledger.class.promotes is 'An accepted result is moved to the target by the verifier.';
+comment on column ledger.class.promotes is
+    'An accepted result is moved to the target by the verifier.';
 comment on column ledger.class.separate_family is
     'Worker and verifier must be of different model families.';
 comment on column ledger.class.needs_evidence is 'A submission needs evidence of its own.';

@@ -39,26 +39,41 @@ begin
     ]);
 
     v_policy.class          := p_class;
-    v_policy.lease_default  := ledger.policy_span(p_policy, 'lease_default', '15 minutes', '1 second', '31 days');
-    v_policy.lease_min      := ledger.policy_span(p_policy, 'lease_min', '1 second', '1 second', '31 days');
-    v_policy.lease_max      := ledger.policy_span(p_policy, 'lease_max', '4 hours', '1 second', '31 days');
-    v_policy.lease_cap      := ledger.policy_span(p_policy, 'lease_cap', '24 hours', '1 second', '31 days');
-    v_policy.attempt_limit  := ledger.policy_span(p_policy, 'attempt_limit', '1 hour', '1 second', '31 days');
-    v_policy.verify_within  := ledger.policy_span(p_policy, 'verify_within', '7 days', '1 second', c_year);
-    v_policy.promote_within := ledger.policy_span(p_policy, 'promote_within', '1 day', '1 second', c_year);
-    v_policy.backoff_base   := ledger.policy_span(p_policy, 'backoff_base', '1 minute', '0', '31 days');
-    v_policy.backoff_cap    := ledger.policy_span(p_policy, 'backoff_cap', '1 hour', '0', '31 days');
-    v_policy.reopen_within  := ledger.policy_span(p_policy, 'reopen_within', '1 day', '0', c_year);
+    v_policy.lease_default :=
+        ledger.policy_span(p_policy, 'lease_default', '15 minutes', '1 second', '31 days');
+    v_policy.lease_min :=
+        ledger.policy_span(p_policy, 'lease_min', '1 second', '1 second', '31 days');
+    v_policy.lease_max :=
+        ledger.policy_span(p_policy, 'lease_max', '4 hours', '1 second', '31 days');
+    v_policy.lease_cap :=
+        ledger.policy_span(p_policy, 'lease_cap', '24 hours', '1 second', '31 days');
+    v_policy.attempt_limit :=
+        ledger.policy_span(p_policy, 'attempt_limit', '1 hour', '1 second', '31 days');
+    v_policy.verify_within :=
+        ledger.policy_span(p_policy, 'verify_within', '7 days', '1 second', c_year);
+    v_policy.promote_within :=
+        ledger.policy_span(p_policy, 'promote_within', '1 day', '1 second', c_year);
+    v_policy.backoff_base :=
+        ledger.policy_span(p_policy, 'backoff_base', '1 minute', '0', '31 days');
+    v_policy.backoff_cap :=
+        ledger.policy_span(p_policy, 'backoff_cap', '1 hour', '0', '31 days');
+    v_policy.reopen_within :=
+        ledger.policy_span(p_policy, 'reopen_within', '1 day', '0', c_year);
 
-    v_policy.attempt_budget := ledger.policy_number(p_policy, 'attempt_budget', 5, 1, 1000000, true);
-    v_policy.loss_budget    := ledger.policy_number(p_policy, 'loss_budget', 5, 1, 1000000, true);
-    v_policy.release_budget := ledger.policy_number(p_policy, 'release_budget', 10, 0, 1000000, true);
+    v_policy.attempt_budget :=
+        ledger.policy_number(p_policy, 'attempt_budget', 5, 1, 1000000, true)::integer;
+    v_policy.loss_budget :=
+        ledger.policy_number(p_policy, 'loss_budget', 5, 1, 1000000, true)::integer;
+    v_policy.release_budget :=
+        ledger.policy_number(p_policy, 'release_budget', 10, 0, 1000000, true)::integer;
     v_policy.verification_loss_budget :=
-        ledger.policy_number(p_policy, 'verification_loss_budget', 5, 1, 1000000, true);
+        ledger.policy_number(p_policy, 'verification_loss_budget', 5, 1, 1000000, true)::integer;
     v_policy.promotion_loss_budget :=
-        ledger.policy_number(p_policy, 'promotion_loss_budget', 5, 1, 1000000, true);
-    v_policy.abstain_budget := ledger.policy_number(p_policy, 'abstain_budget', 3, 1, 1000000, true);
-    v_policy.backoff_jitter := ledger.policy_number(p_policy, 'backoff_jitter', 0.2, 0, 1, false);
+        ledger.policy_number(p_policy, 'promotion_loss_budget', 5, 1, 1000000, true)::integer;
+    v_policy.abstain_budget :=
+        ledger.policy_number(p_policy, 'abstain_budget', 3, 1, 1000000, true)::integer;
+    v_policy.backoff_jitter :=
+        ledger.policy_number(p_policy, 'backoff_jitter', 0.2, 0, 1, false);
 
     v_policy.promotes        := ledger.policy_flag(p_policy, 'promotes', false);
     v_policy.separate_family := ledger.policy_flag(p_policy, 'separate_family', false);
@@ -85,7 +100,7 @@ begin
     v_policy.epoch := 0;
     insert into ledger.class select v_policy.* on conflict (class) do nothing;
     if not found then
-        select c.* into v_present from ledger.class as c where c.class = p_class for update;
+        select c.* into v_present from ledger.class as c where c.class = p_class for no key update;
         v_policy.epoch := v_present.epoch;
     end if;
 

@@ -44,7 +44,8 @@ begin
            or (e.path #>> '{}') ~ '(^/)|(^|/)[.]{1,2}(/|$)|//'
         limit 1;
         if found then
-            raise exception 'a protected path is not relative to the repository: %', left(v_bad, 200)
+            raise exception 'a protected path is not relative to the repository: %',
+                left(v_bad, 200)
                 using errcode = 'KN102',
                       hint    = 'Write "tests/unit": no leading "/", no "." and no ".." in it.';
         end if;
@@ -113,9 +114,12 @@ begin
 
     v_acceptance := ledger.checked_acceptance(p_acceptance);
     perform ledger.policy_keys(p_policy, array['observe_every', 'observe_within', 'settle']);
-    v_observe_every  := ledger.policy_span(p_policy, 'observe_every', '1 day', '1 second', '31 days');
-    v_observe_within := ledger.policy_span(p_policy, 'observe_within', '10 minutes', '1 second', '31 days');
-    v_settle         := ledger.policy_span(p_policy, 'settle', '0', '0', '31 days');
+    v_observe_every :=
+        ledger.policy_span(p_policy, 'observe_every', '1 day', '1 second', '31 days');
+    v_observe_within :=
+        ledger.policy_span(p_policy, 'observe_within', '10 minutes', '1 second', '31 days');
+    v_settle :=
+        ledger.policy_span(p_policy, 'settle', '0', '0', '31 days');
 
     v_receipt.outcome   := 'ok';
     v_receipt.duplicate := false;

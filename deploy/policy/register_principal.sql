@@ -38,7 +38,8 @@ begin
     where r.rolname = p_principal;
     if not found or not v_role.rolcanlogin then
         raise exception 'there is no LOGIN role %', p_principal
-            using errcode = 'KN109', hint = 'Create it with CREATE ROLE … LOGIN, then register it.';
+            using errcode = 'KN109',
+                  hint    = 'Create it with CREATE ROLE … LOGIN, then register it.';
     end if;
     if v_role.rolsuper then
         raise exception 'role % is a superuser', p_principal
@@ -65,7 +66,9 @@ begin
         where p.principal = v_role.rolname
         for no key update;
 
-        if v_before.principal_oid = v_role.oid and v_before.family is not distinct from p_family then
+        if v_before.principal_oid = v_role.oid
+            and v_before.family is not distinct from p_family
+        then
             v_receipt.duplicate := true;
             return v_receipt;
         end if;

@@ -26,7 +26,8 @@ create table ledger.target (
     )
 );
 
-comment on table ledger.target is 'A watched thing of a class, and the schedule of its observation.';
+comment on table ledger.target is
+    'A watched thing of a class, and the schedule of its observation.';
 comment on column ledger.target.location is
     'Where it is; for Git {"repository": path or URL, "ref": "refs/heads/…"}.';
 comment on column ledger.target.acceptance is

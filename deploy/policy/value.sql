@@ -26,7 +26,7 @@ end
 $fn$;
 
 comment on function ledger.policy_keys(jsonb, text[]) is
-$doc$Raises KN105 unknown_policy_key where the object p_policy has a key that is not in p_known.$doc$;
+$doc$Raises KN105 unknown_policy_key where the object p_policy has a key not in p_known.$doc$;
 
 create or replace function ledger.policy_span(
     p_policy  jsonb,
@@ -66,8 +66,8 @@ end
 $fn$;
 
 comment on function ledger.policy_span(jsonb, text, interval, interval, interval) is
-$doc$The duration under p_key of a policy, or p_default where the key is missing; in seconds, so that
-adding it to a time does not depend on a calendar.
+$doc$The duration under p_key of a policy, or p_default where the key is missing; in seconds, so
+that adding it to a time does not depend on a calendar.
 
 Errors
     KN102 argument_malformed, KN104 argument_out_of_range (outside p_min to p_max)$doc$;

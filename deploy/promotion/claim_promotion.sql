@@ -83,7 +83,7 @@ end
 $fn$;
 
 comment on function kernel.claim_promotion(text, uuid, text, interval) is
-$doc$Leases the next accepted attempt whose promotion was left unfinished; no row where there is none.
+$doc$Leases the next accepted attempt whose promotion was left unfinished; no row where none is.
 
 Parameters
     p_class      the class

@@ -48,7 +48,8 @@ begin
         if found then
             v_receipt := ledger.answer_with(v_campaign, false);
         else
-            v_receipt := ledger.refuse_lease('bundle', p_class, p_campaign_id, p_generation, v_token);
+            v_receipt :=
+                ledger.refuse_lease('bundle', p_class, p_campaign_id, p_generation, v_token);
         end if;
     else
         v_receipt := ledger.forbid('bundle', p_class);
@@ -90,8 +91,8 @@ end
 $fn$;
 
 comment on function kernel.bundle(text, bigint, bigint, uuid) is
-$doc$Gives the holder of a verification or promotion lease what there is to judge: the submitted result,
-the acceptance as it was frozen when the campaign opened, and the digest of both.
+$doc$Gives the holder of a verification or promotion lease what there is to judge: the submitted
+result, the acceptance as it was frozen when the campaign opened, and the digest of both.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease

@@ -77,7 +77,9 @@ begin
             -- This very claim is being repeated while its first call was still under way.
             return query
             select h.*
-            from ledger.held_lease('claim_verification', v_class, v_token, '{verifying,promoting}') as h;
+            from ledger.held_lease(
+                'claim_verification', v_class, v_token, '{verifying,promoting}'
+            ) as h;
             return;
     end;
 

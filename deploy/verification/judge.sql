@@ -109,7 +109,7 @@ begin
             v_campaign := ledger.campaign_of(p_class, p_campaign_id);
             return ledger.refuse(
                 'judge', 'stale', p_class,
-                format('the verdict under generation %s has been given, and is another', p_generation),
+                format('another verdict under generation %s has been given', p_generation),
                 p_campaign_id, p_generation, v_campaign.generation, v_campaign.state
             );
         end if;
@@ -165,7 +165,7 @@ begin
          p_reason, p_evidence_uri, p_evidence_sha256, v_now, v_content);
 
     if p_verdict = 'unverifiable' then
-        select count(distinct v.principal_oid) into v_abstainers
+        select count(distinct v.principal_oid)::integer into v_abstainers
         from ledger.verdict as v
         where v.class = p_class
           and v.campaign_id = p_campaign_id

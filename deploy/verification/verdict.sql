@@ -55,6 +55,7 @@ comment on table ledger.verdict is
 comment on column ledger.verdict.verdict is 'unverifiable is an abstention: it ends nothing.';
 comment on column ledger.verdict.fingerprint is
     'As the verifier computed it from its own clean checkout.';
-comment on column ledger.verdict.command is 'What was run; null where a submission was rejected unrun.';
+comment on column ledger.verdict.command is
+    'What was run; null where a submission was rejected unrun.';
 
 commit;

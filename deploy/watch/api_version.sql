@@ -24,8 +24,8 @@ end
 $fn$;
 
 comment on function kernel.api_version() is
-$doc$The version of the kernel's functions and types: raised when a caller of the one before would go
-wrong. A client says which it speaks, and stops where this is another.$doc$;
+$doc$The version of the kernel's functions and types: raised when a caller of the one before would
+go wrong. A client says which it speaks, and stops where this is another.$doc$;
 
 grant execute on function kernel.api_version() to
     fencepost_worker, fencepost_verifier, fencepost_reaper,

@@ -33,8 +33,8 @@ end
 $fn$;
 
 comment on function kernel.classes() is
-$doc$The classes that concern the caller: all of them to a reaper, admin or auditor, else those in which
-its principal is enrolled.$doc$;
+$doc$The classes that concern the caller: all of them to a reaper, admin or auditor, else those in
+which its principal is enrolled.$doc$;
 
 grant execute on function kernel.classes() to
     fencepost_worker, fencepost_verifier, fencepost_reaper,
