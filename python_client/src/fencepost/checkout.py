@@ -534,8 +534,8 @@ class Workspace:
         git.run("read-tree", "--empty", index=index)
         git.run(
             "update-index",
-            "--index-info",
             "-z",
+            "--index-info",
             stdin=b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
             index=index,
         )

@@ -97,7 +97,7 @@ def worker(
     command: Annotated[
         list[str],
         typer.Argument(
-            metavar="-- COMMAND…", help="What makes an attempt, in a fresh clone of the target."
+            metavar="COMMAND", help="What makes an attempt, in a fresh clone of the target."
         ),
     ],
     once: Annotated[bool, _ONCE] = False,
