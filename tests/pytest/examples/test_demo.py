@@ -77,7 +77,7 @@ def test_two_attempts_are_rejected_and_the_third_is_promoted_and_confirmed(
 
     assert played.returncode == 0, played.stdout + played.stderr
     assert timeline(played.stdout) == [
-        ("sensor", "-", "ready"),
+        ("sensor", "none", "ready"),
         *REJECTED,
         *REJECTED,
         *CONFIRMED,
@@ -100,7 +100,7 @@ def test_on_ones_own_repository_the_result_is_pushed_when_asked(
     )
 
     assert played.returncode == 0, played.stdout + played.stderr
-    assert timeline(played.stdout) == [("sensor", "-", "ready"), *CONFIRMED]
+    assert timeline(played.stdout) == [("sensor", "none", "ready"), *CONFIRMED]
     told = played.stdout.split()[-1]
     assert git("-C", sample, "rev-parse", "refs/heads/main") == told
 
