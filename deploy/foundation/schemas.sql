@@ -16,6 +16,8 @@ comment on schema audit is 'Read-only views for auditors. They show no token.';
 
 -- For the role, not the schema: "in schema" revokes nothing from a default that is global.
 alter default privileges for role fencepost_owner revoke execute on functions from public;
+-- Who may use a type can build a column on it somewhere else, and a revert cannot drop it then.
+alter default privileges for role fencepost_owner revoke usage on types from public;
 
 grant usage on schema kernel to
     fencepost_worker, fencepost_verifier, fencepost_reaper,

@@ -4,6 +4,7 @@ begin;
 set local role fencepost_owner;
 
 alter default privileges for role fencepost_owner grant execute on functions to public;
+alter default privileges for role fencepost_owner grant usage on types to public;
 
 drop schema audit;
 drop schema kernel;
