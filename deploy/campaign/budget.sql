@@ -67,16 +67,20 @@ create or replace function ledger.lease_length(p_class ledger.class, p_lease_for
     immutable
     set search_path = pg_catalog, pg_temp
 as $fn$
+declare
+    -- Compared in seconds: as intervals '1 year -359 days' is a day, and lasts for six.
+    v_seconds constant numeric := extract(epoch from p_lease_for);
 begin
-    if p_lease_for < p_class.lease_min or p_lease_for > p_class.lease_max then
+    if v_seconds < extract(epoch from p_class.lease_min)
+        or v_seconds > extract(epoch from p_class.lease_max)
+    then
         raise exception 'a lease of % is out of range', p_lease_for
             using errcode = 'KN104',
                   detail  = format('A lease of class %s lasts from %s to %s.',
                                    p_class.class, p_class.lease_min, p_class.lease_max),
                   hint    = 'Claim for a part of the attempt and renew while it runs.';
     end if;
-    return coalesce(make_interval(secs => extract(epoch from p_lease_for)::double precision),
-                    p_class.lease_default);
+    return coalesce(make_interval(secs => v_seconds::double precision), p_class.lease_default);
 end
 $fn$;
 

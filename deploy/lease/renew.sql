@@ -29,6 +29,7 @@ declare
     v_token      bytea;
     v_campaign   ledger.campaign;
     v_now        timestamptz;
+    v_cap_at     timestamptz;
     v_expires_at timestamptz;
 begin
     perform ledger.enter();
@@ -50,31 +51,23 @@ begin
         );
     end if;
 
-    v_now := ledger.clock();
-    v_expires_at := least(
-        v_now + ledger.lease_length(v_class, p_lease_for),
-        v_campaign.lease_granted_at + v_class.lease_cap
-    );
-    if v_expires_at <= v_campaign.lease_expires_at then
-        return ledger.as_lease(
-            ledger.answer_with(
-                v_campaign, false,
-                p_note => case
-                    when v_campaign.lease_expires_at
-                        >= v_campaign.lease_granted_at + v_class.lease_cap
-                    then 'lease_cap'
-                end
-            ),
-            v_campaign, v_class
-        );
+    v_now        := ledger.clock();
+    v_cap_at     := v_campaign.lease_granted_at + v_class.lease_cap;
+    v_expires_at := least(v_now + ledger.lease_length(v_class, p_lease_for), v_cap_at);
+    if v_expires_at > v_campaign.lease_expires_at then
+        update ledger.campaign as c
+        set lease_expires_at = v_expires_at
+        where c.class = p_class and c.campaign_id = p_campaign_id
+        returning c.* into v_campaign;
     end if;
 
-    update ledger.campaign as c
-    set lease_expires_at = v_expires_at
-    where c.class = p_class and c.campaign_id = p_campaign_id
-    returning c.* into v_campaign;
-
-    return ledger.as_lease(ledger.answer_with(v_campaign, false), v_campaign, v_class);
+    return ledger.as_lease(
+        ledger.answer_with(
+            v_campaign, false,
+            p_note => case when v_campaign.lease_expires_at >= v_cap_at then 'lease_cap' end
+        ),
+        v_campaign, v_class
+    );
 end
 $fn$;
 

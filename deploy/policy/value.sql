@@ -41,7 +41,8 @@ create or replace function ledger.policy_span(
     set search_path = pg_catalog, pg_temp
 as $fn$
 declare
-    v_value interval;
+    v_value   interval;
+    v_seconds numeric;
 begin
     if not p_policy ? p_key then
         return make_interval(secs => extract(epoch from p_default)::double precision);
@@ -57,11 +58,16 @@ begin
             raise exception 'policy % is not a duration', p_key
                 using errcode = 'KN102', hint = 'Write a duration as text, "15 minutes".';
     end;
-    if v_value < p_min or v_value > p_max then
+
+    -- Compared in seconds, as they are kept: as intervals '1 year' is 360 days, and lasts for 365.
+    v_seconds := extract(epoch from v_value);
+    if v_seconds < extract(epoch from p_min) or v_seconds > extract(epoch from p_max) then
         raise exception 'policy % is out of range', p_key
-            using errcode = 'KN104', detail = format('It lasts from %s to %s.', p_min, p_max);
+            using errcode = 'KN104',
+                  detail  = format('It lasts from %s to %s.', p_min, p_max),
+                  hint    = 'Choose a duration within these bounds.';
     end if;
-    return make_interval(secs => extract(epoch from v_value)::double precision);
+    return make_interval(secs => v_seconds::double precision);
 end
 $fn$;
 
@@ -101,7 +107,8 @@ begin
             using errcode = 'KN104',
                   detail  = format('It is %s from %s to %s.',
                                    case when p_is_integer then 'a whole number' else 'a number' end,
-                                   p_min, p_max);
+                                   p_min, p_max),
+                  hint    = 'Choose a number within these bounds.';
     end if;
     return v_value;
 end
