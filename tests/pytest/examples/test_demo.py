@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import signal
 import subprocess
@@ -138,17 +139,20 @@ def test_with_nothing_to_do_it_says_so(cluster: Path, tmp_path: Path, sample: Pa
 def test_out_of_time_it_stops_everybody_and_says_where_things_stand(
     cluster: Path, tmp_path: Path, sample: Path
 ) -> None:
-    played = demo(tmp_path, REPOSITORY=str(sample), CHECK="false", AGENT="sleep 97531", TIMEOUT="6")
+    played = demo(
+        tmp_path, REPOSITORY=str(sample), CHECK="false", AGENT=f"sleep {for_long}", TIMEOUT="6"
+    )
 
     assert played.returncode == 1
     assert "not confirmed within 6 seconds" in played.stderr
     assert "the campaign is leased" in played.stderr
     assert f"the logs are in {tmp_path / 'demo' / 'logs'}" in played.stderr
-    assert not running("97531")
+    assert not running(for_long)
 
 
 def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: Path) -> None:
-    asked = {"REPOSITORY": str(sample), "CHECK": "false", "AGENT": "sleep 86420"}
+    for_long = unique_number()
+    asked = {"REPOSITORY": str(sample), "CHECK": "false", "AGENT": f"sleep {for_long}"}
     with subprocess.Popen(
         [sys.executable, PROJECT / "tools" / "demo"],
         env=environment(tmp_path, asked),
@@ -157,16 +161,21 @@ def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: P
         text=True,
     ) as played:
         deadline = time.monotonic() + 60
-        while not running("86420") and time.monotonic() < deadline:
+        while not running(for_long) and time.monotonic() < deadline:
             time.sleep(0.1)
-        assert running("86420")
+        assert running(for_long)
         played.send_signal(signal.SIGINT)
         _, said = played.communicate(timeout=60)
 
     assert played.returncode == 130
     assert "everybody is stopped" in said
-    assert not running("86420")
+    assert not running(for_long)
     assert not running(str(tmp_path / "demo"))
+
+
+def unique_number() -> str:
+    """Return a number of seconds by which a process can be told from those of other tests."""
+    return f"1{secrets.randbelow(10**8):08}"
 
 
 def running(word: str) -> list[str]:

@@ -90,7 +90,7 @@ def test_red_opens_a_campaign_and_keeps_the_output(scene: Scene, superuser: Supe
 
     assert (looked.returncode, looked.stdout) == (
         0,
-        f"{CLASS}/{TARGET} observation 1: red\n",
+        f"{CLASS}/{TARGET} observation 1: red (open)\n",
     ), looked
     ledger = superuser(scene.database)
     assert campaigns(ledger) == [(TARGET, "ready", scene.sensor.name)]
@@ -177,7 +177,7 @@ def test_a_ref_that_is_not_there_is_no_observation(scene: Scene, superuser: Supe
 def test_no_answer_in_time_is_red(scene: Scene, superuser: Superuser) -> None:
     looked = scene.look("sleep", "60", SENSOR_TIME_LIMIT="1")
 
-    assert looked.stdout == f"{CLASS}/{TARGET} observation 1: red\n", looked
+    assert looked.stdout == f"{CLASS}/{TARGET} observation 1: red (open)\n", looked
     row = superuser(scene.database).execute("select summary from ledger.observation").fetchone()
     assert row is not None
     assert row[0].startswith("exit 124")
