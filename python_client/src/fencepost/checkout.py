@@ -539,11 +539,10 @@ class Workspace:
             stdin=b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
             index=index,
         )
-        files = sorted({path for path in tracked if path not in links} | set(others))
+        files = self._present(sorted({path for path in tracked if path not in links} | set(others)))
         git.run(
             "update-index",
             "--add",
-            "--remove",
             "--replace",
             "-z",
             "--stdin",
@@ -557,6 +556,30 @@ class Workspace:
             message = f"{os.fsdecode(added[0])} is a git repository of its own inside the folder"
             raise Unusable(message)
         return tree
+
+    def _present(self, paths: list[bytes]) -> list[bytes]:
+        """Return those paths that are there, reached through real folders and no others."""
+        top = os.fsencode(self.files)
+        is_real: dict[bytes, bool] = {b"": True}
+
+        def reached(folder: bytes) -> bool:
+            if folder not in is_real:
+                place = os.path.join(top, folder)  # noqa: PTH118 - bytes
+                is_real[folder] = (
+                    reached(folder.rpartition(b"/")[0])
+                    and os.path.lexists(place)
+                    and stat.S_ISDIR(os.lstat(place).st_mode)
+                )
+                if is_real[folder] and os.path.lexists(place + b"/.git"):
+                    message = f"{os.fsdecode(folder)} is a git repository of its own in the folder"
+                    raise Unusable(message)
+            return is_real[folder]
+
+        return [
+            path
+            for path in paths
+            if reached(path.rpartition(b"/")[0]) and os.path.lexists(top + b"/" + path)
+        ]
 
     def _commands_index(self, git: Git, scratch: Path) -> dict[bytes, tuple[str, bytes]] | None:
         """Return what the command's own index tracks, or ``None`` if it has no readable one."""

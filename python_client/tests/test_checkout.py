@@ -1,0 +1,366 @@
+"""What becomes of a folder in which somebody else's command worked."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fencepost.checkout import Git, GitError, Interrupted, Snapshot, Unusable, Workspace, address
+from fencepost.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from python_client.tests.conftest import Repository, RunGit
+
+
+def snapshot(workspace: Workspace) -> Snapshot:
+    made = workspace.snapshot("message")
+    assert made is not None
+    return made
+
+
+def files(made: Snapshot) -> list[str]:
+    listed = made.git.run("ls-tree", "-r", "-z", "--name-only", made.commit).decode()
+    return sorted(listed.split("\0")[:-1])
+
+
+def content(made: Snapshot, path: str) -> str:
+    return made.git.run("cat-file", "blob", f"{made.commit}:{path}").decode()
+
+
+# -- the clone -------------------------------------------------------------------------------------
+
+
+def test_the_clone_is_at_the_ref_and_has_nowhere_to_push_to(
+    workspace: Workspace, repository: Repository, git: RunGit
+) -> None:
+    assert workspace.base == repository.value()
+    assert git(workspace.files, "rev-parse", "HEAD") == repository.value()
+    assert git(workspace.files, "branch", "--show-current") == "main"
+    assert git(workspace.files, "status", "--porcelain") == ""
+    assert git(workspace.files, "remote") == ""
+
+
+def test_hooks_filters_and_settings_of_account_and_repository_do_not_run(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    witness = tmp_path / "witness"
+    template = tmp_path / "template" / "hooks"
+    template.mkdir(parents=True)
+    (template / "post-checkout").write_text(f"#!/bin/sh\ntouch {witness}\n")
+    (template / "post-checkout").chmod(0o755)
+    (tmp_path / ".gitconfig").write_text(
+        f"[init]\n\ttemplateDir = {template.parent}\n"
+        f'[filter "evil"]\n\tsmudge = touch {witness}\n\tclean = touch {witness}\n'
+        f"[core]\n\tfsmonitor = touch {witness}\n"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_DIR", str(repository.bare))
+    (repository.clone / ".gitattributes").write_text("*.txt filter=evil\n")
+    repository.commit()
+    root = tmp_path / "elsewhere"
+    root.mkdir()
+    made = Workspace(root)
+    made.clone(repository.address, repository.ref)
+    (made.files / "a.txt").write_text("two\n")
+    snapshot(made)
+    assert not witness.exists()
+
+
+def test_a_repository_that_cannot_be_read_is_an_error_with_gits_own_words(
+    tmp_path: Path, repository: Repository
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    with pytest.raises(GitError, match="not appear to be a git repository"):
+        Workspace(root).clone(str(tmp_path / "none"), repository.ref)
+
+
+def test_a_missing_ref_is_an_error(tmp_path: Path, repository: Repository) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    with pytest.raises(GitError, match="refs/heads/none"):
+        Workspace(root).clone(repository.address, "refs/heads/none")
+
+
+@pytest.mark.parametrize("given", ["ext::sh -c 'touch x'", "fd::3", "--upload-pack=touch x", ""])
+def test_addresses_that_start_programs_are_refused(given: str) -> None:
+    with pytest.raises(GitError):
+        address(given)
+
+
+def test_credentials_in_an_address_are_not_repeated() -> None:
+    error = GitError("fetch", 128, "fatal: unable to access 'https://me:secret@host/x.git/'")
+    assert "secret" not in str(error)
+
+
+def test_git_is_stopped_by_the_interrupt(tmp_path: Path) -> None:
+    with Interrupt() as interrupt:
+        made = Git(tmp_path / "x.git", interrupt=interrupt)
+        interrupt.set("enough")
+        with pytest.raises(Interrupted, match="enough"):
+            made.run("status")
+
+
+# -- the snapshot ----------------------------------------------------------------------------------
+
+
+def test_nothing_changed_is_none(workspace: Workspace) -> None:
+    (workspace.files / "a.txt").touch()
+    (workspace.files / "x.log").write_text("ignored\n")
+    assert workspace.snapshot("message") is None
+
+
+def test_changed_new_deleted_and_executable_files_are_in_it(workspace: Workspace) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    (workspace.files / "new").mkdir()
+    (workspace.files / "new" / "ä b\n.txt").write_text("x")
+    (workspace.files / "tests" / "check.py").chmod(0o755)
+    (workspace.files / ".gitignore").unlink()
+    made = snapshot(workspace)
+    assert files(made) == ["a.txt", "new/ä b\n.txt", "tests/check.py"]
+    assert content(made, "a.txt") == "two\n"
+    assert made.git.run("ls-tree", made.commit, "tests/check.py").startswith(b"100755")
+    parents = made.git.run("show", "--no-patch", "--format=%P %an", made.commit).decode().strip()
+    assert parents == f"{workspace.base} fencepost worker"
+
+
+def test_ignored_files_stay_out_also_by_the_clones_own_exclude(workspace: Workspace) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    (workspace.files / "x.log").write_text("x")
+    (workspace.files / "notes.md").write_text("x")
+    (workspace.files / ".git" / "info").mkdir(exist_ok=True)
+    (workspace.files / ".git" / "info" / "exclude").write_text("notes.md\n")
+    assert files(snapshot(workspace)) == [".gitignore", "a.txt", "tests/check.py"]
+
+
+def test_commits_of_the_command_count_and_forced_files_with_them(
+    workspace: Workspace, git: RunGit
+) -> None:
+    (workspace.files / "kept.log").write_text("x")
+    git(workspace.files, "add", "--force", "kept.log")
+    git(workspace.files, "rm", "--quiet", "--cached", "a.txt")
+    (workspace.files / ".gitignore").write_text("*.log\nbuild/\na.txt\n")
+    git(workspace.files, "commit", "--quiet", "--all", "--message", "mine")
+    git(workspace.files, "checkout", "--quiet", "--detach")
+    made = snapshot(workspace)
+    assert files(made) == [".gitignore", "kept.log", "tests/check.py"]
+    assert made.git.run("rev-parse", f"{made.commit}^").decode().strip() == workspace.base
+
+
+def test_commits_that_were_undone_in_the_end_are_no_change(
+    workspace: Workspace, git: RunGit
+) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    git(workspace.files, "commit", "--quiet", "--all", "--message", "mine")
+    git(workspace.files, "revert", "--no-edit", "HEAD")
+    assert workspace.snapshot("message") is None
+
+
+@pytest.mark.parametrize("damage", ["remove", "garbage", "link", "fifo"])
+def test_a_damaged_repository_is_still_a_folder_of_files(workspace: Workspace, damage: str) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    index = workspace.files / ".git" / "index"
+    if damage == "remove":
+        subprocess.run(["rm", "-rf", workspace.files / ".git"], check=True)
+    else:
+        index.unlink()
+    if damage == "garbage":
+        index.write_bytes(b"DIRC" + os.urandom(200))
+    elif damage == "link":
+        index.symlink_to("/etc/passwd")
+    elif damage == "fifo":
+        os.mkfifo(index)
+    made = snapshot(workspace)
+    assert files(made) == [".gitignore", "a.txt", "tests/check.py"]
+
+
+def test_nothing_that_was_planted_is_executed(workspace: Workspace, tmp_path: Path) -> None:
+    witness = tmp_path / "witness"
+    inside = workspace.files / ".git"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho $0 $@ >> {witness}\ncat\n")
+    program.chmod(0o755)
+    (inside / "hooks").mkdir(exist_ok=True)
+    for hook in ("pre-commit", "post-index-change", "reference-transaction", "pre-push"):
+        (inside / "hooks" / hook).symlink_to(program)
+    with (inside / "config").open("a") as config:
+        config.write(
+            f"[core]\n\tfsmonitor = {program}\n\thooksPath = {inside}/hooks\n\tpager = {program}\n"
+            f"\tsshCommand = {program}\n\tgitProxy = {program}\n"
+            f'[filter "evil"]\n\tclean = {program}\n\tsmudge = {program}\n\tprocess = {program}\n'
+            f"\trequired = true\n"
+            f'[diff "evil"]\n\ttextconv = {program}\n\tcommand = {program}\n'
+            f"[diff]\n\texternal = {program}\n[gpg]\n\tprogram = {program}\n"
+            f"[commit]\n\tgpgSign = true\n"
+            f'[url "ext::{program} "]\n\tinsteadOf = /\n[credential]\n\thelper = !{program}\n'
+        )
+    (inside / "info").mkdir(exist_ok=True)
+    (inside / "info" / "attributes").write_text("* filter=evil diff=evil\n")
+    (workspace.files / ".gitattributes").write_text("* filter=evil diff=evil\n")
+    (inside / "objects" / "info").mkdir(exist_ok=True)
+    (inside / "objects" / "info" / "alternates").write_text(f"{tmp_path}\n")
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    assert content(made, "a.txt") == "two\n"
+    assert not witness.exists()
+
+
+def test_links_are_links_and_never_followed(workspace: Workspace, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "check.py").write_text("secret\n")
+    (workspace.files / "tests" / "check.py").unlink()
+    (workspace.files / "tests").rmdir()
+    (workspace.files / "tests").symlink_to(secret)
+    (workspace.files / "passwd").symlink_to("/etc/passwd")
+    made = snapshot(workspace)
+    assert files(made) == [".gitignore", "a.txt", "passwd", "tests"]
+    assert content(made, "passwd") == "/etc/passwd"
+    assert content(made, "tests") == str(secret)
+
+
+def test_the_folder_itself_may_not_be_replaced(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "id_rsa").write_text("secret")
+    workspace.files.rename(workspace.root / "moved")
+    workspace.files.symlink_to(tmp_path / "home")
+    with pytest.raises(Unusable, match="not there any more"):
+        workspace.snapshot("message")
+
+
+@pytest.mark.parametrize("place", ["nested", "tests", "a.txt"])
+def test_a_repository_inside_the_folder_is_named_and_refused(
+    workspace: Workspace, place: str, git: RunGit
+) -> None:
+    nested = workspace.files / place
+    if nested.is_file():
+        nested.unlink()
+    nested.mkdir(exist_ok=True)
+    git(nested, "init", "--quiet")
+    (nested / "inner.txt").write_text("x")
+    git(nested, "add", "inner.txt")
+    git(nested, "commit", "--quiet", "--message", "inner")
+    with pytest.raises(Unusable, match=place):
+        workspace.snapshot("message")
+
+
+def test_a_planted_submodule_is_refused(workspace: Workspace, git: RunGit) -> None:
+    sha = "1" * 40
+    git(workspace.files, "update-index", "--add", "--cacheinfo", f"160000,{sha},sub")
+    with pytest.raises(Unusable, match="sub"):
+        workspace.snapshot("message")
+
+
+def test_a_submodule_that_was_there_stays_as_it_is(
+    tmp_path: Path, repository: Repository, git: RunGit
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "--quiet")
+    git(inner, "commit", "--quiet", "--allow-empty", "--message", "inner")
+    repository.git("submodule", "--quiet", "add", str(inner), "sub")
+    repository.commit()
+    root = tmp_path / "root"
+    root.mkdir()
+    made = Workspace(root)
+    made.clone(repository.address, repository.ref)
+    assert list((made.files / "sub").iterdir()) == []
+    assert made.snapshot("message") is None
+    (made.files / "a.txt").write_text("two\n")
+    taken = snapshot(made)
+    assert taken.git.run("ls-tree", taken.commit, "sub").startswith(b"160000")
+
+
+def test_what_cannot_be_read_is_said(workspace: Workspace) -> None:
+    (workspace.files / "a.txt").unlink()
+    os.mkfifo(workspace.files / "a.txt")
+    with pytest.raises(Unusable, match=r"a\.txt"):
+        workspace.snapshot("message")
+
+
+# -- pushing ---------------------------------------------------------------------------------------
+
+
+def test_pushing_twice_is_pushing_once_and_another_commit_is_refused(
+    workspace: Workspace, repository: Repository
+) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    ref = "refs/fencepost/c/1/1"
+    made.git.push_new(repository.address, made.commit, ref)
+    made.git.push_new(repository.address, made.commit, ref)
+    assert repository.value(ref) == made.commit
+    (workspace.files / "a.txt").write_text("three\n")
+    other = snapshot(workspace)
+    with pytest.raises(GitError):
+        other.git.push_new(repository.address, other.commit, ref)
+    assert repository.value(ref) == made.commit
+
+
+def test_hooks_of_the_other_side_do_run(workspace: Workspace, repository: Repository) -> None:
+    hook = repository.bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    with pytest.raises(GitError, match="not today"):
+        made.git.push_new(repository.address, made.commit, "refs/fencepost/c/1/1")
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+
+def test_the_same_change_on_another_base_has_the_same_patch_id(
+    tmp_path: Path, repository: Repository
+) -> None:
+    made = []
+    for name in ("first", "second"):
+        root = tmp_path / name
+        root.mkdir()
+        workspace = Workspace(root)
+        workspace.clone(repository.address, repository.ref)
+        (workspace.files / "a.txt").write_text("two\n")
+        made.append(snapshot(workspace))
+        (repository.clone / "other.txt").write_text("moved on\n")
+        repository.commit()
+    first, second = made
+    assert first.commit != second.commit
+    assert first.fingerprint == second.fingerprint
+    assert len(first.fingerprint) == 40
+
+
+@pytest.fixture
+def fingerprints(tmp_path: Path, repository: Repository) -> Iterator[list[str]]:
+    """Yield the patch ids of changes that differ in little."""
+    found = []
+    for number, text in enumerate([b"one \n", b"one\n\n", b"one\r\n", b"\0one", b"\0two"]):
+        root = tmp_path / str(number)
+        root.mkdir()
+        workspace = Workspace(root)
+        workspace.clone(repository.address, repository.ref)
+        (workspace.files / "a.txt").write_bytes(text)
+        found.append(snapshot(workspace).fingerprint)
+    return found
+
+
+def test_white_space_and_binary_content_count(fingerprints: list[str]) -> None:
+    assert len(set(fingerprints)) == len(fingerprints)
+    assert all(fingerprints)
+
+
+def test_a_mode_and_an_empty_file_are_changes(workspace: Workspace) -> None:
+    path = workspace.files / "a.txt"
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    mode = snapshot(workspace).fingerprint
+    path.chmod(0o644)
+    (workspace.files / "empty").touch()
+    empty = snapshot(workspace).fingerprint
+    assert mode
+    assert empty
+    assert mode != empty
