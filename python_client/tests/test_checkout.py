@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -336,8 +335,8 @@ def test_the_same_change_on_another_base_has_the_same_patch_id(
 
 
 @pytest.fixture
-def fingerprints(tmp_path: Path, repository: Repository) -> Iterator[list[str]]:
-    """Yield the patch ids of changes that differ in little."""
+def fingerprints(tmp_path: Path, repository: Repository) -> list[str]:
+    """Return the patch ids of changes that differ in little."""
     found = []
     for number, text in enumerate([b"one \n", b"one\n\n", b"one\r\n", b"\0one", b"\0two"]):
         root = tmp_path / str(number)

@@ -40,6 +40,11 @@ def make_submodule(repository: Repository) -> None:
     repository.git("commit", "--quiet", "--message", "submodule")
 
 
+def attributes_elsewhere(repository: Repository) -> None:
+    (repository.clone / "doc").mkdir()
+    (repository.clone / "doc" / ".gitattributes").write_text("* text\n")
+
+
 TOUCHING: dict[str, Callable[[Repository], object]] = {
     "content": lambda repository: (repository.clone / "tests/check.py").write_text("pass\n"),
     "deletion": lambda repository: (repository.clone / "tests/check.py").unlink(),
@@ -61,10 +66,7 @@ HARMLESS: dict[str, Callable[[Repository], object]] = {
     "other file": lambda repository: (repository.clone / "a.txt").write_text("two\n"),
     "neighbour": lambda repository: (repository.clone / "tests/check.py.txt").write_text("x\n"),
     "same beginning": lambda repository: (repository.clone / "tests2").write_text("x\n"),
-    "attributes elsewhere": lambda repository: (
-        (repository.clone / "doc").mkdir(),
-        (repository.clone / "doc/.gitattributes").write_text("* text\n"),
-    ),
+    "attributes elsewhere": attributes_elsewhere,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.text import REASON_BYTES, harmless, head, reason, tail
@@ -12,6 +12,7 @@ from fencepost.text import REASON_BYTES, harmless, head, reason, tail
 ANY_TEXT = st.text(st.characters(codec=None))
 
 
+@settings(database=None)
 @given(st.binary() | ANY_TEXT)
 def test_harmless_is_text_that_postgresql_and_a_terminal_take(content: bytes | str) -> None:
     text = harmless(content)
@@ -30,12 +31,14 @@ def test_harmless_keeps_what_is_harmless() -> None:
     assert harmless("\ud800") == "\ufffd"
 
 
+@settings(database=None)
 @given(ANY_TEXT, st.integers(0, 50))
 def test_head_and_tail_are_bounded_and_whole(text: str, limit: int) -> None:
     for part in (head(text, limit), tail(text, limit)):
         assert len(part.encode()) <= limit
 
 
+@settings(database=None)
 @given(ANY_TEXT, st.binary(max_size=20000))
 def test_a_reason_fits(summary: str, output: bytes) -> None:
     assert len(reason(summary, output).encode()) <= REASON_BYTES
