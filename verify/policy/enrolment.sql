@@ -1,0 +1,28 @@
+-- Verify fencepost:policy/enrolment on pg
+
+begin;
+
+\set relation ledger.enrolment
+select $list$
+    class         text                     not null
+    duty          text                     not null
+    principal     name                     not null
+    principal_oid oid                      not null
+    enrolled_at   timestamp with time zone not null
+    enrolled_by   name                     not null
+$list$ as columns, $list$
+    enrolment_class_fk
+    enrolment_duty_is_known
+    enrolment_pk
+    enrolment_principal_fk
+$list$ as constraints, $list$
+    enrolment_principal_ix (principal)
+$list$ as indexes
+\gset
+\ir ../_support/assert_table.psql
+
+\set relation ledger.enrolment
+\set triggers ''
+\ir ../_support/assert_triggers.psql
+
+rollback;

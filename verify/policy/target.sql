@@ -1,0 +1,32 @@
+-- Verify fencepost:policy/target on pg
+
+begin;
+
+\set relation ledger.target
+select $list$
+    class          text                     not null
+    target         text                     not null
+    location       jsonb                    not null
+    desired_state  jsonb                    not null
+    acceptance     jsonb                    not null
+    observe_every  interval                 not null
+    observe_within interval                 not null
+    settle         interval                 not null
+    observation_no bigint                   not null default 0
+    next_slot_at   timestamp with time zone not null
+    slot_begun_at  timestamp with time zone
+    quiet_until    timestamp with time zone
+$list$ as columns, $list$
+    target_class_fk
+    target_is_observed_within_bounds
+    target_name_is_bounded
+    target_pk
+$list$ as constraints, '' as indexes
+\gset
+\ir ../_support/assert_table.psql
+
+\set relation ledger.target
+\set triggers ''
+\ir ../_support/assert_triggers.psql
+
+rollback;

@@ -1,0 +1,28 @@
+-- Verify fencepost:promotion/settle_promotion on pg
+
+begin;
+
+\set function ledger.repeated_promotion
+select $list$
+    p_function       text
+    p_class          text
+    p_campaign_id    bigint
+    p_generation     bigint
+    p_token_sha256   bytea
+    p_content_sha256 bytea
+$list$ as arguments \gset
+\set returns kernel.receipt
+\set volatility volatile
+\ir ../_support/assert_helper.psql
+
+\set function ledger.settle_promotion
+select $list$
+    p_campaign       ledger.campaign
+    p_content_sha256 bytea
+    p_promoted_at    timestamp with time zone
+$list$ as arguments \gset
+\set returns void
+\set volatility volatile
+\ir ../_support/assert_helper.psql
+
+rollback;

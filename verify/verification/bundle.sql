@@ -1,0 +1,16 @@
+-- Verify fencepost:verification/bundle on pg
+
+begin;
+
+\set function kernel.bundle
+select $list$
+    p_class       text
+    p_campaign_id bigint
+    p_generation  bigint
+    p_token       uuid
+$list$ as arguments \gset
+\set returns kernel.bundle
+\set callers fencepost_verifier
+\ir ../_support/assert_kernel_function.psql
+
+rollback;

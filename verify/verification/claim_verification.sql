@@ -1,0 +1,16 @@
+-- Verify fencepost:verification/claim_verification on pg
+
+begin;
+
+\set function kernel.claim_verification
+select $list$
+    p_class     text
+    p_token     uuid
+    p_label     text     default null::text
+    p_lease_for interval default null::interval
+$list$ as arguments \gset
+\set returns 'setof kernel.lease'
+\set callers fencepost_verifier
+\ir ../_support/assert_kernel_function.psql
+
+rollback;
