@@ -139,6 +139,7 @@ def test_with_nothing_to_do_it_says_so(cluster: Path, tmp_path: Path, sample: Pa
 def test_out_of_time_it_stops_everybody_and_says_where_things_stand(
     cluster: Path, tmp_path: Path, sample: Path
 ) -> None:
+    for_long = unique_number()
     played = demo(
         tmp_path, REPOSITORY=str(sample), CHECK="false", AGENT=f"sleep {for_long}", TIMEOUT="6"
     )
@@ -161,7 +162,7 @@ def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: P
         text=True,
     ) as played:
         deadline = time.monotonic() + 60
-        while not running(for_long) and time.monotonic() < deadline:
+        while not running(for_long) and played.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
         assert running(for_long)
         played.send_signal(signal.SIGINT)
