@@ -28,6 +28,15 @@ begin
     elsif v_campaign.lease_principal = session_user
         and v_campaign.lease_principal_oid = ledger.session_oid()
         and v_campaign.state = any (p_states)
+        and exists (
+            -- What granted it: an acceptance goes on to promoting under the verification's lease.
+            select
+            from ledger.campaign_event as e
+            where e.class = v_campaign.class
+              and e.campaign_id = v_campaign.campaign_id
+              and e.generation = v_campaign.generation
+              and e.transition = p_function
+        )
     then
         return next ledger.as_lease(
             ledger.answer_with(v_campaign, false, true), v_campaign, p_class
