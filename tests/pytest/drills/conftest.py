@@ -148,6 +148,7 @@ class Stage:
     """One class, one repository, and everybody who works on it. Fixture ``stage``."""
 
     klass = "drill"
+    path = os.environ["PATH"]
 
     def __init__(self, database: str, folder: Path, principal: MakePrincipal) -> None:
         self.database = database
@@ -254,7 +255,7 @@ class Stage:
         home = self.folder / "home" / who.name
         home.mkdir(parents=True, exist_ok=True)
         environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": self.path,
             "LANG": "C.UTF-8",
             "HOME": str(home),
             "TMPDIR": str(self.temporary),
