@@ -68,6 +68,6 @@ docs: setup ## renew docs/reference from the database
 
 clean: ## stop the kept clusters and remove what they and the demo left
 	@for kept in .fencepost/cluster .fencepost/db; do \
-		if [[ -e $$kept ]]; then tools/with-postgres --stop "$$(< $$kept)"; fi; \
+		if [[ -s $$kept ]]; then tools/with-postgres --stop "$$(< $$kept)"; fi; \
 	done
 	@rm -rf .fencepost

@@ -206,6 +206,24 @@ def test_a_kept_cluster_serves_again_and_ends_by_its_folder(major: int, tmp_path
     assert with_postgres("--stop", folder).returncode == 0
 
 
+def test_a_cluster_in_use_is_not_replaced(major: int, tmp_path: Path) -> None:
+    file = tmp_path / "cluster"
+    tool, folder, postmaster = start_sleeper(major, "--keep", file)
+    try:
+        refused = with_postgres(str(major), "--keep", file, "--fresh", "--", "true")
+        shared = with_postgres(str(major), "--keep", file, "--", "psql", "-Atc", "select 1")
+    finally:
+        tool.terminate()
+        tool.communicate(timeout=20)
+        assert is_running(postmaster)
+        with_postgres("--stop", folder)
+
+    assert refused.returncode == 69
+    assert "used by another run" in refused.stderr
+    assert shared.stdout == "1\n"
+    wait_until_gone(folder)
+
+
 @pytest.mark.parametrize("folder", ["/", "/tmp", "/tmp/other", "fencepost-x", "/tmp/fencepost-/.."])
 def test_it_removes_no_folder_but_a_cluster_s(folder: str) -> None:
     refused = with_postgres("--stop", folder)
