@@ -61,6 +61,13 @@ begin
     perform ledger.require('p_reason', p_verdict = 'accepted' or p_reason is not null);
     perform ledger.require('p_bundle_sha256',
                            p_verdict = 'unverifiable' or p_bundle_sha256 is not null);
+    if octet_length(p_bundle_sha256) <> 32 then
+        raise exception 'p_bundle_sha256 is not a SHA-256'
+            using errcode = 'KN102',
+                  detail  = format('It has %s bytes; a SHA-256 has 32.',
+                                   octet_length(p_bundle_sha256)),
+                  hint    = 'Pass the bundle_sha256 that kernel.bundle returned.';
+    end if;
     if p_verdict = 'accepted' then
         perform ledger.require('p_fingerprint', p_fingerprint is not null);
         perform ledger.require('p_exit_code', p_exit_code is not null);
