@@ -129,6 +129,27 @@ def test_a_branch_that_is_checked_out_is_left_alone_and_the_pull_is_told(
     assert git("-C", tree, "rev-parse", "HEAD") == played.stdout.split()[-1]
 
 
+def test_a_branch_that_moved_meanwhile_is_not_overwritten(
+    cluster: Path, tmp_path: Path, sample: Path
+) -> None:
+    stranger = tmp_path / "stranger"
+    stranger.write_text(
+        "#!/bin/sh -eu\n"
+        f"cd {sample}\n"
+        "git update-ref refs/heads/main $(git commit-tree -p main -m meanwhile main^{tree})\n"
+        f"cd -\nexec {AGENTS}/fix-rightly\n"
+    )
+    stranger.chmod(0o755)
+
+    played = demo(tmp_path, REPOSITORY=str(sample), CHECK=CHECK, AGENT="./stranger", PUSH="1")
+
+    assert played.returncode == 1, played.stdout + played.stderr
+    assert timeline(played.stdout)[-1] == ("sensor", "verified", "confirmed")
+    assert f"confirmed on the mirror, but {sample} did not take" in played.stderr
+    assert "stale info" in played.stderr
+    assert git("-C", sample, "log", "-1", "--format=%s", "main") == "meanwhile"
+
+
 def test_with_nothing_to_do_it_says_so(cluster: Path, tmp_path: Path, sample: Path) -> None:
     played = demo(tmp_path, REPOSITORY=str(sample), CHECK="true", AGENT="true")
 
