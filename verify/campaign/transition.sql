@@ -26,7 +26,7 @@ $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
 -- Transition, from, to, who makes it, what becomes of the lease, and of the generation.
-select $list$
+select set_config('verify.moves', $list$
     open               none      ready     sensor,admin none    kept
     claim              ready     leased    worker       takes   raised
     submit             leased    attempted worker       returns kept
@@ -77,8 +77,7 @@ select $list$
     cancel             promoting cancelled admin        revokes raised
     cancel             verified  cancelled admin        none    raised
     cancel             parked    cancelled admin        none    raised
-$list$ as moves \gset
-select set_config('verify.moves', :'moves', true) \g /dev/null
+$list$, true) as moves \gset
 
 do $verify$
 declare

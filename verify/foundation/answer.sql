@@ -22,7 +22,7 @@ $list$ as constraints, '' as indexes
 \set triggers ''
 \ir ../_support/assert_triggers.psql
 
-select $list$
+select set_config('verify.answers', $list$
     ok              outcome ok
     stale           outcome stale
     not_holder      outcome not_holder
@@ -54,8 +54,7 @@ select $list$
     55P03           retry   lock_not_available
     40P01           retry   deadlock_detected
     57014           retry   query_canceled
-$list$ as answers \gset
-select set_config('verify.answers', :'answers', true) \g /dev/null
+$list$, true) as answers \gset
 
 do $verify$
 declare
