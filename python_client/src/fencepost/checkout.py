@@ -464,8 +464,7 @@ class Workspace:
             self._store.run(*inside, "checkout", "--quiet", "--detach", commit, inside=False)
             self._store.run(*inside, "branch", "--quiet", "-D", name, inside=False)
         self.base = commit
-        status = self.files.lstat()
-        self._identity = (status.st_dev, status.st_ino)
+        self._identity = _identity(self.files)
 
     def snapshot(self, message: str, *, interrupt: Interrupt | None = None) -> Snapshot | None:
         """Put what is in the folder into one commit on top of BASE; ``None`` if nothing changed.
@@ -476,8 +475,7 @@ class Workspace:
 
         :raises Unusable: the folder holds what cannot be committed, and the message says what.
         """
-        status = self.files.lstat()
-        if not stat.S_ISDIR(status.st_mode) or self._identity != (status.st_dev, status.st_ino):
+        if self._identity != _identity(self.files):
             message = "the folder that was given to the command is not there any more"
             raise Unusable(message)
         own = Path(tempfile.mkdtemp(prefix="own-", dir=self.root))
@@ -755,6 +753,15 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=seconds)
             return
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a folder from any other, or ``None`` if there is no folder there."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
 def _staged(listed: bytes) -> dict[bytes, tuple[str, bytes]]:

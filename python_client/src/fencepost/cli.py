@@ -264,7 +264,8 @@ def _session(
         except KernelUnfit as error:
             _end(KERNEL_UNFIT, str(error))
         except Forbidden as error:
-            _end(WRONG_ROLE, str(error))
+            remedy = "" if role == "reaper" else f": an admin enrols a principal as {role}"
+            _end(WRONG_ROLE, f"{error}{remedy}")
         except KernelError as error:
             hint = getattr(error, "hint", None)
             _end(USAGE, f"{error}{f': {hint}' if hint else ''} ({error.code})")

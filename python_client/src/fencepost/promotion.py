@@ -99,7 +99,7 @@ class Promotion:
             if pushed == _PUSHES:
                 break
             if pushed:
-                self._lost.wait(2.0**pushed)
+                self._lost.wait(0.5 * 2.0**pushed)
             self._require_lease()
             self._console.event("pushing", self._lease, ref=self._ref, old=refs.value)
             push = self._git.push_fenced(

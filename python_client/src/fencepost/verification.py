@@ -302,7 +302,7 @@ class Verifications:
             except GitError as error:
                 if remaining == 0:
                     raise _CannotJudge(f"the repository cannot be read: {error}") from error
-                stop.wait(2.0 ** (_READS - remaining))
+                stop.wait(0.5 * 2.0 ** (_READS - remaining))
         if git.value(pushed_ref) != commit:
             raise _Rejected(f"{pushed_ref} does not hold the submitted commit {commit}")
         if git.value(base) is None or not git.is_ancestor(base, str(git.value(ref))):
