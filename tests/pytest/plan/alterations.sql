@@ -1,5 +1,5 @@
--- Every alteration that a deployed database suggests: the key of the object that is altered, and the
--- statement. test_drift.py knows from the key which change made the object, and expects that
+-- Every alteration that a deployed database suggests: the key of the object that is altered, and
+-- the statement. test_drift.py knows from the key which change made the object, and expects that
 -- change's verify script to find the alteration.
 
 with
@@ -13,8 +13,7 @@ ours (oid, name) as (
     where n.nspname in ('kernel', 'ledger', 'audit')
 ),
 
--- Privileges.
--- Everything that has some: its key, what GRANT calls it, its list, and which kind of list it is.
+-- Privileges. Everything that has some: its key, what GRANT calls it, its list, and which kind of list it is.
 object (key, named, acl, acl_kind, owner) as (
     select 'function ' || p.oid::regproc, 'function ' || p.oid::regprocedure, p.proacl, 'f',
            p.proowner
@@ -101,7 +100,8 @@ functions (key, statement) as (
         union all
         select format('comment on function %s is null', f.signature)
         union all
-        select format('create function %s(p_drifted point) returns void language sql as ''''', f.name)
+        select format('create function %s(p_drifted point) returns void language sql as ''''',
+                      f.name)
         union all
         select format('drop function %s cascade', f.signature)
     ) as a (statement)
@@ -263,13 +263,15 @@ foundation (key, statement) as (
     cross join (values ('execute on functions'), ('usage on types'), ('select on tables'),
                        ('usage on sequences')) as w (what)
     union all
-    select 'r ledger.origin', format('grant temporary on database %I to %s', current_database(), s.name)
+    select 'r ledger.origin',
+           format('grant temporary on database %I to %s', current_database(), s.name)
     from somebody as s where s.name <> 'deployer'
     union all
     select 'role', format('alter role %I %s', r.rolname, w.word)
     from pg_roles as r
     cross join (values ('login'), ('superuser'), ('createrole'), ('createdb'), ('replication'),
-                       ('bypassrls'), ('set search_path = public'), ('rename to drifted')) as w (word)
+                       ('bypassrls'), ('set search_path = public'), ('rename to drifted'))
+        as w (word)
     where r.rolname like 'fencepost\_%'
     union all
     select 'role', format('grant %I to %I', g.rolname, r.rolname)

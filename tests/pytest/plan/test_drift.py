@@ -1,9 +1,9 @@
 """Whatever is altered of a deployed object, the verify script of its change finds it.
 
 The alterations are made from the catalogue of the deployed database (alterations.sql), so that a
-new object is covered as soon as it is deployed. Each is applied in a transaction of one long psql session, the
-verify script of the change that made the object runs in it as the deployer, and its own `rollback`
-undoes both.
+new object is covered as soon as it is deployed. Each is applied in a transaction of one long psql
+session, the verify script of the change that made the object runs in it as the deployer, and its
+own `rollback` undoes both.
 """
 
 from __future__ import annotations
