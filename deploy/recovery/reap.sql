@@ -29,7 +29,9 @@ begin
     perform ledger.require('p_limit', p_limit is not null);
     if p_limit not between 1 and 10000 then
         raise exception 'a limit of % is out of range', p_limit
-            using errcode = 'KN104', detail = 'At once 1 to 10000 campaigns are reaped.';
+            using errcode = 'KN104',
+                  detail  = 'At once 1 to 10000 campaigns are reaped.',
+                  hint    = 'Call again until fewer rows than the limit come back.';
     end if;
     if not ledger.session_is('reaper') then
         return next ledger.forbid('reap', p_class);
@@ -85,14 +87,14 @@ $doc$Takes back every lease of a class that has run out, and parks what has wait
 
 Parameters
     p_class  the class
-    p_limit  how many campaigns at most, 1 to 10000
+    p_limit  how many moves at most, 1 to 10000
 
 Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
 returns fewer rows than p_limit.
 
 Answers
-    one ok row per campaign that was moved, its note the transition (lose, lose_verification,
-    lose_promotion, expire); no row where there was nothing; or one row, forbidden
+    one ok row per move, its note the transition (lose, lose_verification, lose_promotion, expire);
+    no row where there was nothing; or one row, forbidden
 
 Errors
     KN101, KN102, KN104 (p_limit), KN106, KN111, KN112
