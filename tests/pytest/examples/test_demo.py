@@ -162,11 +162,11 @@ def test_out_of_time_it_stops_everybody_and_says_where_things_stand(
 ) -> None:
     for_long = unique_number()
     played = demo(
-        tmp_path, REPOSITORY=str(sample), CHECK="false", AGENT=f"sleep {for_long}", TIMEOUT="6"
+        tmp_path, REPOSITORY=str(sample), CHECK="false", AGENT=f"sleep {for_long}", TIMEOUT="10"
     )
 
     assert played.returncode == 1
-    assert "not confirmed within 6 seconds" in played.stderr
+    assert "not confirmed within 10 seconds" in played.stderr
     assert "the campaign is leased" in played.stderr
     assert f"the logs are in {tmp_path / 'demo' / 'logs'}" in played.stderr
     assert not running(for_long)
