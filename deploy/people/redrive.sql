@@ -28,7 +28,7 @@ declare
     c_budgets  constant text[] := array[
         'attempt', 'loss', 'release', 'verification_loss', 'promotion_loss', 'abstain'
     ];
-    v_budgets  text[] := coalesce(p_budgets, c_budgets);
+    v_budgets  text[];
     v_content  bytea;
     v_campaign ledger.campaign;
     v_attempt  ledger.attempt;
@@ -40,7 +40,7 @@ begin
     perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
     perform ledger.require_text('p_reason', p_reason, 4096);
     if exists (
-        select from unnest(v_budgets) as b (budget) where (b.budget = any (c_budgets)) is not true
+        select from unnest(p_budgets) as b (budget) where (b.budget = any (c_budgets)) is not true
     ) then
         raise exception 'there is no such budget'
             using errcode = 'KN102',
@@ -49,6 +49,11 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('redrive', p_class);
     end if;
+
+    -- Each once and in one order, so that the same act has the same digest.
+    select coalesce(array_agg(b.budget order by b.place), '{}') into v_budgets
+    from unnest(c_budgets) with ordinality as b (budget, place)
+    where p_budgets is null or b.budget = any (p_budgets);
 
     v_content := ledger.digest(jsonb_build_array('redrive', p_reason, to_jsonb(v_budgets)));
     select c.* into v_campaign
