@@ -49,8 +49,8 @@ class Reaping:
             try:
                 if self._reap(name):
                     last = Step.DONE
-            except Forbidden:
-                raise
+            except (Forbidden, psycopg.errors.InsufficientPrivilege):
+                raise  # the wrong role: no class will be reaped, now or later
             except (KernelError, psycopg.Error) as error:
                 self._console.event("error", name, reason=error)
         return last

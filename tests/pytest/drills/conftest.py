@@ -149,6 +149,7 @@ class Stage:
 
     klass = "drill"
     path = os.environ["PATH"]
+    program = FENCEPOST
 
     def __init__(self, database: str, folder: Path, principal: MakePrincipal) -> None:
         self.database = database
@@ -175,6 +176,15 @@ class Stage:
                 self.admin("register_principal", p_principal=known.name)
                 self.admin("enrol", p_class=self.klass, p_principal=known.name, p_duty=duty)
         return known
+
+    def grant(self, who: Principal, duty: str) -> None:
+        """Give a principal another duty in the class."""
+        subprocess.run(
+            [PROJECT / "tools" / "principal", who.name, f"fencepost_{duty}"],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        self.admin("enrol", p_class=self.klass, p_principal=who.name, p_duty=duty)
 
     @cached_property
     def _admin(self) -> Connection:
