@@ -1,0 +1,285 @@
+"""A call whose answer was lost is made again, and has happened once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from fencepost import ServerUnreachable, Verifier, Worker
+from fencepost.connection import Link, connect
+from fencepost.interrupt import Interrupt
+from fencepost.lease_keeper import LeaseKeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.pytest.client.conftest import World
+    from tests.pytest.conftest import Principal, Superuser
+
+CLASS = "upkeep"
+
+
+class Proxy:
+    """Stands between client and server, and can swallow the server's answer to a COMMIT."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.swallow = False
+        self.is_closed = False
+        self.swallowed = 0
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(folder / f".s.PGSQL.{os.environ['PGPORT']}"))
+        self._listener.listen()
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def conninfo(self, who: Principal, database: str) -> str:
+        """Return how to connect through here."""
+        return make_conninfo(
+            who.conninfo(database), host=str(self.folder), passfile=str(who.passfile)
+        )
+
+    def close(self) -> None:
+        """Accept nothing more, and end what there is."""
+        self.is_closed = True
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self.is_closed:
+            if not select.select([self._listener], [], [], 0.1)[0]:
+                continue
+            with contextlib.suppress(OSError):
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}")
+                threading.Thread(target=self._pump, args=(client, server), daemon=True).start()
+
+    def _pump(self, client: socket.socket, server: socket.socket) -> None:
+        with client, server, contextlib.suppress(OSError):  # either side may leave
+            while not self.is_closed:
+                for ready in select.select([client, server], [], [], 0.1)[0]:
+                    data = ready.recv(65536)
+                    if not data:
+                        return
+                    if ready is client:
+                        server.sendall(data)
+                        if self.swallow and b"COMMIT\0" in data:
+                            server.recv(65536)  # the answer: it is committed
+                            self.swallow = False
+                            self.swallowed += 1
+                            return
+                    else:
+                        client.sendall(data)
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """Yield a proxy in a folder whose name is short enough for a socket."""
+    folder = Path(f"/tmp/fencepost-proxy-{uuid4().hex[:8]}")
+    folder.mkdir(mode=0o700)
+    made = Proxy(folder)
+    yield made
+    made.close()
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+
+
+@pytest.fixture
+def interrupt() -> Iterator[Interrupt]:
+    """Yield an interrupt that nobody sets."""
+    with Interrupt() as made:
+        yield made
+
+
+def link(proxy: Proxy, world: World, duty: str, interrupt: Interrupt) -> Link:
+    conninfo = proxy.conninfo(world.people[duty], world.database)
+    return Link(lambda: connect(conninfo), interrupt=interrupt)
+
+
+def test_claim_submit_judge_and_promote_are_repeated_and_happen_once(
+    world: World, proxy: Proxy, interrupt: Interrupt
+) -> None:
+    world.open_campaign()
+    working = link(proxy, world, "worker", interrupt)
+    judging = link(proxy, world, "verifier", interrupt)
+    token = uuid4()
+
+    proxy.swallow = True
+    lease = working.call(lambda c: Worker(c).claim(CLASS, token=token))
+    assert lease is not None
+    assert lease.duplicate
+    assert lease.attempt_no == 1
+
+    proxy.swallow = True
+    receipt = working.call(
+        lambda c: Worker(c).submit(
+            lease,
+            fingerprint="f",
+            approach=None,
+            result={"base": "1" * 40, "commit": "2" * 40},
+        )
+    )
+    assert receipt.duplicate
+
+    proxy.swallow = True
+    verification = judging.call(lambda c: Verifier(c).claim_verification(CLASS, token=token))
+    assert verification is not None
+    assert verification.duplicate
+    digest = judging.call(lambda c: Verifier(c).bundle(verification)).bundle_sha256
+
+    proxy.swallow = True
+    receipt = judging.call(
+        lambda c: Verifier(c).judge(
+            verification,
+            verdict="accepted",
+            bundle_sha256=digest,
+            fingerprint="f",
+            exit_code=0,
+            evidence_uri="file:///x",
+            evidence_sha256=b"\1" * 32,
+        )
+    )
+    assert receipt.duplicate
+    assert receipt.state == "promoting"
+
+    proxy.swallow = True
+    receipt = judging.call(
+        lambda c: Verifier(c).promote(
+            verification,
+            old_value="1" * 40,
+            new_value="2" * 40,
+            fence_value="3" * 40,
+            read_back="2" * 40,
+        )
+    )
+    assert receipt.duplicate
+    assert proxy.swallowed == 5
+    assert world.transitions() == [
+        "open",
+        "claim",
+        "submit",
+        "claim_verification",
+        "accept",
+        "promote",
+    ]
+    assert world.audit("select * from audit.refusals") == []
+    working.drop()
+    judging.drop()
+
+
+@pytest.mark.parametrize("ending", ["fail", "release"])
+def test_fail_and_release_too(
+    world: World, proxy: Proxy, interrupt: Interrupt, ending: str
+) -> None:
+    world.open_campaign()
+    working = link(proxy, world, "worker", interrupt)
+    lease = working.call(lambda c: Worker(c).claim(CLASS))
+    assert lease is not None
+    proxy.swallow = True
+    if ending == "fail":
+        receipt = working.call(lambda c: Worker(c).fail(lease, reason="r"))
+    else:
+        receipt = working.call(lambda c: Worker(c).release(lease, reason="r"))
+    assert receipt.duplicate
+    assert world.transitions() == ["open", "claim", ending]
+    working.drop()
+
+
+def test_a_whole_attempt_survives_connections_that_are_cut(
+    world: World, superuser: Superuser
+) -> None:
+    world.define_class(lease_default="3 seconds")
+    world.open_campaign()
+    started = world.folder / "started"
+    script = f"touch {started}; sleep 2; echo right > answer"
+    process = world.start("worker", "--once", "--", "sh", "-c", script)
+    deadline = time.monotonic() + 20
+    while not started.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    for _ in range(3):
+        superuser().execute(
+            """
+            select pg_catalog.pg_terminate_backend(pid)
+            from pg_catalog.pg_stat_activity where datname = %s and application_name <> ''
+            """,
+            (world.database,),
+        )
+        time.sleep(0.5)
+    assert "connection lost" in process.ends()
+    assert world.campaign()["state"] == "attempted"
+
+
+def test_a_lease_that_cannot_be_renewed_until_its_end_is_taken_as_lost(
+    world: World, proxy: Proxy, interrupt: Interrupt
+) -> None:
+    world.define_class(lease_default="2 seconds")
+    world.open_campaign()
+    working = link(proxy, world, "worker", interrupt)
+    lease = working.call(lambda c: Worker(c).claim(CLASS))
+    assert lease is not None
+    with (
+        Interrupt() as lost,
+        LeaseKeeper(working, lambda c, held: Worker(c).renew(held), lease, lost) as keeper,
+    ):
+        assert not lost.wait(3)
+        proxy.close()
+        begun = time.monotonic()
+        while not lost:
+            keeper.check()
+            assert time.monotonic() - begun < 6
+            time.sleep(0.02)
+        assert keeper.is_lost
+        assert keeper.why_lost is not None
+        assert "ran out" in keeper.why_lost
+    working.drop()
+
+
+def test_patience_has_an_end(world: World, proxy: Proxy, interrupt: Interrupt) -> None:
+    working = link(proxy, world, "worker", interrupt)
+    working.call(lambda c: Worker(c).claim(CLASS))
+    proxy.close()
+    timer = threading.Timer(0.5, interrupt.set, ["enough"])
+    timer.start()
+    with pytest.raises(ServerUnreachable):
+        working.call(lambda c: Worker(c).claim(CLASS), patience=None)
+    timer.join()
+
+
+def test_an_error_that_is_not_the_connections_is_raised_at_once(
+    world: World, proxy: Proxy, interrupt: Interrupt
+) -> None:
+    working = link(proxy, world, "worker", interrupt)
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        working.call(lambda c: c.execute("select no_such_column"))
+    working.drop()
+
+
+def test_a_lock_that_is_held_is_waited_for(
+    world: World, superuser: Superuser, interrupt: Interrupt
+) -> None:
+    world.open_campaign()
+    conninfo = world.people["worker"].conninfo(world.database)
+    working = Link(lambda: connect(conninfo), interrupt=interrupt)
+    lease = working.call(lambda c: Worker(c).claim(CLASS))
+    assert lease is not None
+    blocker = superuser(world.database)
+    blocker.autocommit = False
+    blocker.execute("select from ledger.campaign for update")
+    timer = threading.Timer(6, blocker.rollback)  # past the kernel's lock_timeout of 5 s
+    timer.start()
+    assert working.call(lambda c: Worker(c).release(lease)).state == "ready"
+    timer.join()
+    working.drop()
