@@ -35,7 +35,9 @@ begin
     perform ledger.require('p_quiet_for', p_quiet_for is not null);
     if p_quiet_for < interval '0' or p_quiet_for > interval '31 days' then
         raise exception 'quiet_for is out of range'
-            using errcode = 'KN104', detail = 'It lasts from 0 to 31 days.';
+            using errcode = 'KN104',
+                  detail  = 'It lasts from 0 to 31 days.',
+                  hint    = 'Pass a shorter time; 0 for none.';
     end if;
     perform ledger.require_text('p_reason', p_reason, 4096);
     if not ledger.session_is('admin') then

@@ -37,6 +37,7 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('open_campaign', p_class);
     end if;
+    perform ledger.known_class(p_class);
 
     v_token  := ledger.token_digest(p_token);
     v_target := ledger.lock_target(p_class, p_target);
@@ -86,7 +87,7 @@ Answers
     receipt), not_holder (the token has opened another)
 
 Errors
-    KN101, KN102, KN103, KN107, KN111, KN112
+    KN101, KN102, KN103, KN106, KN107, KN111, KN112
 
 Writes
     ledger.campaign, ledger.campaign_event$doc$;

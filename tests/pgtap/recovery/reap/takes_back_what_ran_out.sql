@@ -184,8 +184,8 @@ select testing.verified('verified', 'others');
 select testing.attempted('attempted', 'others');
 select testing.parked('parked', 'others');
 select testing.cancelled('cancelled', 'others');
-select testing.confirmed('confirmed', 'elsewhere_confirmed')
-from (select testing.class('elsewhere_confirmed')) as made;
+select testing.class('elsewhere_confirmed');
+select testing.confirmed('confirmed', 'elsewhere_confirmed');
 select testing.open('ready', 'others');
 select testing.clock_passes('100 days');
 select testing.ledger_digest(true) as before \gset
