@@ -86,10 +86,13 @@ create or replace function ledger.tg_attempt__guard()
     set lock_timeout = '5s'
 as $fn$
 begin
+    if tg_op = 'DELETE' and ledger.is_pruned_now(old.class, old.campaign_id) then
+        return old;
+    end if;
     if tg_relid <> 'ledger.attempt'::regclass or tg_op = 'DELETE' then
         raise exception '% of an attempt is refused', tg_op
             using errcode = 'KN902',
-                  detail  = 'An attempt is never removed.',
+                  detail  = 'An attempt is kept as long as its campaign.',
                   hint    = 'Leave it; the campaign''s next attempt is another row.';
     end if;
     if tg_op = 'INSERT' then

@@ -10,6 +10,7 @@ create table ledger.campaign (
     target                  text        not null,
     state                   text        not null,
     generation              bigint      not null default 0,
+    priority                smallint    not null default 0,
 
     opened_at               timestamptz not null,
     opened_by               name        not null,
@@ -73,6 +74,7 @@ create table ledger.campaign (
     constraint campaign_is_closed_while_terminal check (
         (state in ('confirmed', 'cancelled', 'lapsed')) = (closed_at is not null)
     ),
+    constraint campaign_priority_is_known check (priority between 0 and 3),
     constraint campaign_says_why_it_is_parked check ((state = 'parked') = (parked_for is not null)),
     constraint campaign_counts_are_counts check (
         least(generation, attempt_count, failure_count, loss_count, release_count,
@@ -91,7 +93,7 @@ create index campaign_target_ix on ledger.campaign (class, target, campaign_id);
 
 -- What a claim of each waiting state reads, in its order.
 create index campaign_ready_ix
-    on ledger.campaign (class, next_attempt_at, campaign_id)
+    on ledger.campaign (class, priority, next_attempt_at, campaign_id)
     where state = 'ready';
 create index campaign_attempted_ix
     on ledger.campaign (class, next_attempt_at, campaign_id)
@@ -114,6 +116,8 @@ comment on table ledger.campaign is
     'The durable objective: it stays open until it is confirmed, cancelled or lapsed.';
 comment on column ledger.campaign.generation is
     'The fence. Rises with every lease granted or revoked; a write under an older one is stale.';
+comment on column ledger.campaign.priority is
+    '0 to 3: each step is a head start of the class''s priority_step, and no more.';
 comment on column ledger.campaign.opening_observation_no is
     'The red observation that opened it; null where an admin did.';
 comment on column ledger.campaign.previous_campaign_id is

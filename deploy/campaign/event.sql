@@ -30,6 +30,10 @@ create table ledger.campaign_event (
         references ledger.transition (transition, from_state, to_state)
 );
 
+-- The log in the order in which a reader tails it, and a checkpoint digests it.
+create index campaign_event_log_ix
+    on ledger.campaign_event (class, epoch, xid, campaign_id, event_no);
+
 comment on table ledger.campaign_event is
     'Every move of every campaign, numbered without gaps, written in the move''s own transaction.';
 comment on column ledger.campaign_event.generation is 'The campaign''s generation after the move.';
@@ -56,10 +60,13 @@ create or replace function ledger.tg_campaign_event__guard()
     set lock_timeout = '5s'
 as $fn$
 begin
+    if tg_op = 'DELETE' and ledger.is_pruned_now(old.class, old.campaign_id) then
+        return old;
+    end if;
     if tg_op <> 'INSERT' then
         raise exception '% of ledger.campaign_event is refused', tg_op
             using errcode = 'KN902',
-                  detail  = 'The log is append-only.',
+                  detail  = 'The log is append-only, until kernel.prune buries a campaign.',
                   hint    = 'Leave it; what was wrong is put right by a later move.';
     end if;
 

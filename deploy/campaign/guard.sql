@@ -24,10 +24,18 @@ declare
     v_same  ledger.campaign;
     v_lease text;
 begin
+    if tg_relid = 'ledger.campaign'::regclass
+        and tg_op = 'DELETE'
+        and old.closed_at is not null
+        and ledger.session_is('admin')
+        and ledger.is_pruned_now(old.class, old.campaign_id)
+    then
+        return old;
+    end if;
     if tg_relid <> 'ledger.campaign'::regclass or tg_op = 'DELETE' then
         raise exception '% of a campaign is refused', tg_op
             using errcode = 'KN901',
-                  detail  = 'A campaign is never deleted.',
+                  detail  = 'A campaign is deleted by kernel.prune only, long after it closed.',
                   hint    = 'Cancel it with kernel.cancel.';
     end if;
 
@@ -55,15 +63,14 @@ begin
                       hint    = 'Cancel the campaign and open another.';
         end if;
 
-        if new.state = old.state then
-            -- The one change within a state is a renewal: by its holder, to a later expiry.
-            v_same := old;
-            v_same.lease_expires_at := new.lease_expires_at;
-            if v_same is distinct from new
-                or new.lease_expires_at <= old.lease_expires_at
+        v_same := old;
+        v_same.lease_expires_at := new.lease_expires_at;
+        if v_same is not distinct from new then
+            -- A renewal, the one change without an event: by its holder, to a later expiry.
+            if (new.lease_expires_at > old.lease_expires_at) is not true
                 or old.lease_principal is distinct from session_user
             then
-                raise exception 'a campaign changes within state % by renewal only', old.state
+                raise exception 'a lease is renewed by its holder, to a later expiry'
                     using errcode = 'KN901',
                           hint    = 'Call the kernel function that does what you want.';
             end if;
@@ -93,10 +100,10 @@ begin
     end if;
 
     if tg_op = 'UPDATE' then
-        if new.generation <> old.generation + v_move.raises_generation::integer then
+        if new.generation <> old.generation + v_move.generation_step then
             raise exception 'the move % takes the generation from % to %',
                 v_move.transition, old.generation,
-                old.generation + v_move.raises_generation::integer
+                old.generation + v_move.generation_step
                 using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
         end if;
 
@@ -106,13 +113,13 @@ begin
             when v_move.lease in ('keeps', 'returns')
                 and old.lease_principal is distinct from session_user
                 then 'made by its holder'
-            when v_move.lease = 'keeps'
+            when v_move.lease in ('keeps', 'stays')
                 and row(new.lease_principal, new.lease_principal_oid, new.lease_token_sha256,
                         new.lease_granted_at, new.lease_expires_at)
                     is distinct from
                     row(old.lease_principal, old.lease_principal_oid, old.lease_token_sha256,
                         old.lease_granted_at, old.lease_expires_at)
-                then 'made under one lease'
+                then 'made without touching the lease'
         end;
         if v_lease is not null then
             raise exception 'the move % is %', v_move.transition, v_lease
@@ -166,7 +173,9 @@ begin
         end if;
         v_from   := old.state;
         v_holder := coalesce(new.lease_principal, old.lease_principal);
-        v_late   := old.lease_expires_at <= new.last_at and old.generation = new.generation;
+        v_late   := old.lease_expires_at <= new.last_at
+            and old.generation = new.generation
+            and old.state <> new.state;
     end if;
 
     select c.epoch into v_epoch from ledger.class as c where c.class = new.class;

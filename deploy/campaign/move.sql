@@ -40,7 +40,8 @@ begin
 
     update ledger.campaign as c
     set state                   = p_to_state,
-        generation              = c.generation + coalesce(v_move.raises_generation, false)::integer,
+        generation              = c.generation + coalesce(v_move.generation_step, 0),
+        priority                = p_campaign.priority,
         lease_principal         = p_campaign.lease_principal,
         lease_principal_oid     = p_campaign.lease_principal_oid,
         lease_token_sha256      = p_campaign.lease_token_sha256,
@@ -74,6 +75,10 @@ begin
       and c.state = p_campaign.state
       and c.generation = p_campaign.generation
     returning c.* into v_moved;
+
+    if v_move.lease in ('returns', 'revokes') then
+        perform ledger.free_seat(v_moved.class, v_moved.campaign_id);
+    end if;
     return v_moved;
 end
 $fn$;
@@ -90,12 +95,12 @@ Parameters
     p_detail          what the event shall say; nulls are left out
     p_content_sha256  the digest of the call, by which its repeat is recognised
 
-Takes the lease away and raises the generation as ledger.transition says. The caller holds the row
+Takes the lease away, frees its seat and raises the generation as ledger.transition says. The caller holds the row
 lock; whether the move is legal for this session is for the table's trigger to say.
 
 Returns the row as written.
 
 Writes
-    ledger.campaign, and by its trigger ledger.campaign_event$doc$;
+    ledger.campaign, and by its trigger ledger.campaign_event; ledger.seat$doc$;
 
 commit;

@@ -10,13 +10,14 @@ create table ledger.transition (
     to_state          text    not null,
     duties            text[]  not null,
     lease             text    not null,
-    raises_generation boolean not null,
+    generation_step integer not null,
 
     constraint transition_pk primary key (transition, from_state, to_state),
     constraint transition_lease_is_known
-        check (lease in ('takes', 'keeps', 'returns', 'revokes', 'none')),
+        check (lease in ('takes', 'keeps', 'returns', 'revokes', 'none', 'stays')),
     constraint transition_raises_with_every_grant_and_revocation
-        check (raises_generation or lease not in ('takes', 'revokes'))
+        check (generation_step > 0 or lease not in ('takes', 'revokes')),
+    constraint transition_never_lowers_the_generation check (generation_step >= 0)
 );
 
 comment on table ledger.transition is
@@ -26,63 +27,73 @@ comment on column ledger.transition.duties is
     'Who makes it: the session''s principal is in one of the groups fencepost_<duty>.';
 comment on column ledger.transition.lease is
     'What becomes of the lease: its maker takes it, keeps it or returns it; it is revoked from '
-    'whoever holds it; or there is none.';
-comment on column ledger.transition.raises_generation is
-    'The generation rises by one, so that whoever held the earlier one is told that it is stale.';
+    'whoever holds it; it stays with its holder, who is somebody else; or there is none.';
+comment on column ledger.transition.generation_step is
+    'By how much the generation rises, so that whoever held an earlier one is told it is stale.';
 
 insert into ledger.transition
-    (transition, from_state, to_state, duties, lease, raises_generation)
+    (transition, from_state, to_state, duties, lease, generation_step)
 values
-    ('open',               'none',      'ready',     '{sensor,admin}', 'none',    false),
-    ('claim',              'ready',     'leased',    '{worker}',       'takes',   true),
-    ('submit',             'leased',    'attempted', '{worker}',       'returns', false),
-    ('fail',               'leased',    'ready',     '{worker}',       'returns', false),
-    ('fail',               'leased',    'parked',    '{worker}',       'returns', false),
-    ('release',            'leased',    'ready',     '{worker}',       'returns', false),
-    ('release',            'leased',    'parked',    '{worker}',       'returns', false),
-    ('lose',               'leased',    'ready',     '{reaper,admin}', 'revokes', true),
-    ('lose',               'leased',    'parked',    '{reaper,admin}', 'revokes', true),
-    ('claim_verification', 'attempted', 'verifying', '{verifier}',     'takes',   true),
-    ('accept',             'verifying', 'promoting', '{verifier}',     'keeps',   false),
-    ('accept',             'verifying', 'verified',  '{verifier}',     'returns', false),
-    ('reject',             'verifying', 'ready',     '{verifier}',     'returns', false),
-    ('reject',             'verifying', 'parked',    '{verifier}',     'returns', false),
-    ('abstain',            'verifying', 'attempted', '{verifier}',     'returns', false),
-    ('abstain',            'verifying', 'parked',    '{verifier}',     'returns', false),
-    ('lose_verification',  'verifying', 'attempted', '{reaper,admin}', 'revokes', true),
-    ('lose_verification',  'verifying', 'parked',    '{reaper,admin}', 'revokes', true),
-    ('claim_promotion',    'accepted',  'promoting', '{verifier}',     'takes',   true),
-    ('lose_promotion',     'promoting', 'accepted',  '{reaper,admin}', 'revokes', true),
-    ('lose_promotion',     'promoting', 'parked',    '{reaper,admin}', 'revokes', true),
-    ('promote',            'promoting', 'verified',  '{verifier}',     'returns', false),
-    ('outdate',            'promoting', 'ready',     '{verifier}',     'returns', false),
-    ('outdate',            'promoting', 'parked',    '{verifier}',     'returns', false),
-    ('confirm',            'verified',  'confirmed', '{sensor}',       'none',    false),
-    ('contradict',         'verified',  'ready',     '{sensor}',       'none',    false),
-    ('contradict',         'verified',  'parked',    '{sensor}',       'none',    false),
-    ('lapse',              'ready',     'lapsed',    '{sensor}',       'none',    false),
-    ('expire',             'ready',     'parked',    '{reaper}',       'none',    false),
-    ('expire',             'attempted', 'parked',    '{reaper}',       'none',    false),
-    ('expire',             'accepted',  'parked',    '{reaper}',       'none',    false),
-    ('park',               'ready',     'parked',    '{admin}',        'none',    true),
-    ('park',               'leased',    'parked',    '{admin}',        'revokes', true),
-    ('park',               'attempted', 'parked',    '{admin}',        'none',    true),
-    ('park',               'verifying', 'parked',    '{admin}',        'revokes', true),
-    ('park',               'accepted',  'parked',    '{admin}',        'none',    true),
-    ('park',               'promoting', 'parked',    '{admin}',        'revokes', true),
-    ('park',               'verified',  'parked',    '{admin}',        'none',    true),
-    ('redrive',            'parked',    'ready',     '{admin}',        'none',    true),
-    ('redrive',            'parked',    'attempted', '{admin}',        'none',    true),
-    ('redrive',            'parked',    'accepted',  '{admin}',        'none',    true),
-    ('redrive',            'parked',    'verified',  '{admin}',        'none',    true),
-    ('cancel',             'ready',     'cancelled', '{admin}',        'none',    true),
-    ('cancel',             'leased',    'cancelled', '{admin}',        'revokes', true),
-    ('cancel',             'attempted', 'cancelled', '{admin}',        'none',    true),
-    ('cancel',             'verifying', 'cancelled', '{admin}',        'revokes', true),
-    ('cancel',             'accepted',  'cancelled', '{admin}',        'none',    true),
-    ('cancel',             'promoting', 'cancelled', '{admin}',        'revokes', true),
-    ('cancel',             'verified',  'cancelled', '{admin}',        'none',    true),
-    ('cancel',             'parked',    'cancelled', '{admin}',        'none',    true);
+    ('open',               'none',      'ready',     '{sensor,admin}', 'none',    0),
+    ('claim',              'ready',     'leased',    '{worker}',       'takes',   1),
+    ('submit',             'leased',    'attempted', '{worker}',       'returns', 0),
+    ('fail',               'leased',    'ready',     '{worker}',       'returns', 0),
+    ('fail',               'leased',    'parked',    '{worker}',       'returns', 0),
+    ('release',            'leased',    'ready',     '{worker}',       'returns', 0),
+    ('release',            'leased',    'parked',    '{worker}',       'returns', 0),
+    ('lose',               'leased',    'ready',     '{reaper,admin}', 'revokes', 1),
+    ('lose',               'leased',    'parked',    '{reaper,admin}', 'revokes', 1),
+    ('claim_verification', 'attempted', 'verifying', '{verifier}',     'takes',   1),
+    ('accept',             'verifying', 'promoting', '{verifier}',     'keeps',   0),
+    ('accept',             'verifying', 'verified',  '{verifier}',     'returns', 0),
+    ('reject',             'verifying', 'ready',     '{verifier}',     'returns', 0),
+    ('reject',             'verifying', 'parked',    '{verifier}',     'returns', 0),
+    ('abstain',            'verifying', 'attempted', '{verifier}',     'returns', 0),
+    ('abstain',            'verifying', 'parked',    '{verifier}',     'returns', 0),
+    ('lose_verification',  'verifying', 'attempted', '{reaper,admin}', 'revokes', 1),
+    ('lose_verification',  'verifying', 'parked',    '{reaper,admin}', 'revokes', 1),
+    ('claim_promotion',    'accepted',  'promoting', '{verifier}',     'takes',   1),
+    ('lose_promotion',     'promoting', 'accepted',  '{reaper,admin}', 'revokes', 1),
+    ('lose_promotion',     'promoting', 'parked',    '{reaper,admin}', 'revokes', 1),
+    ('promote',            'promoting', 'verified',  '{verifier}',     'returns', 0),
+    ('outdate',            'promoting', 'ready',     '{verifier}',     'returns', 0),
+    ('outdate',            'promoting', 'parked',    '{verifier}',     'returns', 0),
+    ('confirm',            'verified',  'confirmed', '{sensor}',       'none',    0),
+    ('contradict',         'verified',  'ready',     '{sensor}',       'none',    0),
+    ('contradict',         'verified',  'parked',    '{sensor}',       'none',    0),
+    ('lapse',              'ready',     'lapsed',    '{sensor}',       'none',    0),
+    ('expire',             'ready',     'parked',    '{reaper}',       'none',    0),
+    ('expire',             'attempted', 'parked',    '{reaper}',       'none',    0),
+    ('expire',             'accepted',  'parked',    '{reaper}',       'none',    0),
+    ('park',               'ready',     'parked',    '{admin}',        'none',    1),
+    ('park',               'leased',    'parked',    '{admin}',        'revokes', 1),
+    ('park',               'attempted', 'parked',    '{admin}',        'none',    1),
+    ('park',               'verifying', 'parked',    '{admin}',        'revokes', 1),
+    ('park',               'accepted',  'parked',    '{admin}',        'none',    1),
+    ('park',               'promoting', 'parked',    '{admin}',        'revokes', 1),
+    ('park',               'verified',  'parked',    '{admin}',        'none',    1),
+    ('redrive',            'parked',    'ready',     '{admin}',        'none',    1),
+    ('redrive',            'parked',    'attempted', '{admin}',        'none',    1),
+    ('redrive',            'parked',    'accepted',  '{admin}',        'none',    1),
+    ('redrive',            'parked',    'verified',  '{admin}',        'none',    1),
+    ('cancel',             'ready',     'cancelled', '{admin}',        'none',    1),
+    ('cancel',             'leased',    'cancelled', '{admin}',        'revokes', 1),
+    ('cancel',             'attempted', 'cancelled', '{admin}',        'none',    1),
+    ('cancel',             'verifying', 'cancelled', '{admin}',        'revokes', 1),
+    ('cancel',             'accepted',  'cancelled', '{admin}',        'none',    1),
+    ('cancel',             'promoting', 'cancelled', '{admin}',        'revokes', 1),
+    ('cancel',             'verified',  'cancelled', '{admin}',        'none',    1),
+    ('cancel',             'parked',    'cancelled', '{admin}',        'none',    1);
+
+-- What an admin changes of an open campaign without moving it.
+insert into ledger.transition
+    (transition, from_state, to_state, duties, lease, generation_step)
+select a.act, s.state, s.state, '{admin}', 'stays', a.generation_step
+from (values ('set_priority', 0), ('allow_repeat', 0), ('new_epoch', 1000))
+    as a (act, generation_step)
+cross join unnest(array[
+    'ready', 'leased', 'attempted', 'verifying', 'accepted', 'promoting', 'verified', 'parked'
+]) as s (state);
 
 create trigger transition_10_append_only
     before insert or update or delete on ledger.transition

@@ -25,11 +25,7 @@ create or replace function kernel.claim(
     rows 1
 as $fn$
 declare
-    v_class    ledger.class;
-    v_token    bytea;
-    v_family   text;
-    v_now      timestamptz;
-    v_campaign ledger.campaign;
+    v_class ledger.class;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -39,64 +35,12 @@ begin
         return next ledger.as_lease(ledger.forbid('claim', p_class));
         return;
     end if;
-    v_class := ledger.known_class(p_class);
+    v_class := ledger.hold_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
-    v_token := ledger.token_digest(p_token);
-    return query select h.* from ledger.held_lease('claim', v_class, v_token, '{leased}') as h;
-    if found then
-        return;
-    end if;
-
-    -- skip locked: two workers in the same instant take two campaigns, and neither waits. The row
-    -- lock ends with this transaction; the lease does not. Who has judged here does not work here.
-    v_now := ledger.clock();
-    select c.* into v_campaign
-    from ledger.campaign as c
-    where c.class = p_class
-      and c.state = 'ready'
-      and c.next_attempt_at <= v_now
-      and not exists (
-          select
-          from ledger.campaign_event as e
-          where e.class = p_class
-            and e.campaign_id = c.campaign_id
-            and e.transition in ('claim_verification', 'claim_promotion')
-            and e.by_principal = session_user
-      )
-    order by c.next_attempt_at, c.campaign_id
-    limit 1
-    for no key update skip locked;
-    if not found then
-        return;
-    end if;
-
-    select p.family into v_family from ledger.principal as p where p.principal = session_user;
-
-    v_now := ledger.clock();
-    v_campaign.attempt_count := v_campaign.attempt_count + 1;
-    v_campaign := ledger.grant_lease(v_campaign, v_class, v_token, p_label, p_lease_for, v_now);
-    begin
-        v_campaign := ledger.move(
-            v_campaign, 'claim', 'leased', v_now,
-            jsonb_build_object('attempt', v_campaign.attempt_count, 'label', p_label)
-        );
-    exception
-        when unique_violation then
-            -- This very claim is being repeated while its first call was still under way.
-            return query
-            select h.* from ledger.held_lease('claim', v_class, v_token, '{leased}') as h;
-            return;
-    end;
-
-    insert into ledger.attempt
-        (class, campaign_id, attempt_no, generation, principal, principal_oid, token_sha256,
-         family, label, begun_at)
-    values
-        (p_class, v_campaign.campaign_id, v_campaign.attempt_count, v_campaign.generation,
-         session_user, v_campaign.lease_principal_oid, v_token, v_family, p_label, v_now);
-
-    return next ledger.as_lease(ledger.answer_with(v_campaign, true), v_campaign, v_class);
+    return query
+    select o.*
+    from ledger.claim_one(v_class, ledger.token_digest(p_token), p_label, p_lease_for) as o;
 end
 $fn$;
 
@@ -111,7 +55,8 @@ Parameters
 
 Repeated with the same token it returns the lease as it stands (duplicate). Commit before the work
 begins: until then no other session sees the lease, and kernel.brief shows nothing. With several
-claimers and few campaigns it can come back empty although one is ready: look again soon.
+claimers and few campaigns it can come back empty although one is ready: look again soon. Paused, or
+with every seat taken, there is no row either.
 
 Answers
     ok, forbidden, not_holder (the token is that of somebody else's lease, or of another kind)

@@ -48,11 +48,18 @@ as $fn$
         and v.verdict = 'rejected'
     cross join lateral (values (a.fingerprint), (v.fingerprint)) as f (fingerprint)
     where a.ending in ('failed', 'rejected', 'contradicted')
-      and f.fingerprint is not null;
+      and f.fingerprint is not null
+      and not exists (
+          select
+          from ledger.lineage(p_class, p_campaign_id) as x (campaign_id)
+          join ledger.allowance as w
+              on w.class = p_class and w.campaign_id = x.campaign_id
+          where w.fingerprint = f.fingerprint
+      );
 $fn$;
 
 comment on function ledger.refused_fingerprints(text, bigint) is
 $doc$The fingerprints of attempts that failed, were rejected or were contradicted, inherited ones
-included. Outdated and lost attempts are not among them: the same outcome may be right.$doc$;
+included, less those that an admin has allowed again. Outdated and lost attempts are not among them: the same outcome may be right.$doc$;
 
 commit;

@@ -20,8 +20,25 @@ declare
     v_oid      constant oid := ledger.session_oid();
     v_campaign ledger.campaign;
 begin
-    -- Who holds it stands in the WHERE of the statement that locks: a call that is refused keeps
-    -- nobody else's row locked.
+    -- Who holds it stands in the WHERE of the statements that lock: a call that is refused keeps
+    -- nobody else's row locked. The seat, where there is one, comes before the campaign.
+    perform
+    from ledger.seat as s
+    where s.class = p_class
+      and s.campaign_id = p_campaign_id
+      and exists (
+          select
+          from ledger.campaign as c
+          where c.class = p_class
+            and c.campaign_id = p_campaign_id
+            and c.state = any (p_states)
+            and c.lease_principal = session_user
+            and c.lease_principal_oid = v_oid
+            and c.lease_token_sha256 = p_token_sha256
+            and c.generation = p_generation
+      )
+    for no key update of s;
+
     select c.* into v_campaign
     from ledger.campaign as c
     where c.class = p_class

@@ -61,6 +61,12 @@ begin
         return ledger.as_observation(v_receipt, v_observation);
     end if;
 
+    if v_target.retired_at is not null then
+        return ledger.as_observation(ledger.refuse(
+            'begin_observation', 'illegal', p_class, 'this target is retired'
+        ));
+    end if;
+
     v_now := ledger.clock();
     v_observation.class          := p_class;
     v_observation.target         := p_target;
@@ -118,7 +124,8 @@ It is scheduled where a slot is due that nobody else has begun within observe_wi
 the same token it returns the same observation (duplicate).
 
 Answers
-    ok, forbidden, not_holder (the token is that of somebody else's observation)
+    ok, forbidden, not_holder (the token is that of somebody else's observation), illegal (the
+    target is retired)
 
 Errors
     KN101, KN102, KN107 unknown_target, KN111, KN112

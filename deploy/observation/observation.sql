@@ -65,6 +65,17 @@ create or replace function ledger.tg_observation__guard()
     set lock_timeout = '5s'
 as $fn$
 begin
+    if tg_op = 'DELETE'
+        and ledger.session_is('admin')
+        and exists (
+            select
+            from ledger.class as c
+            where c.class = old.class
+              and coalesce(old.reported_at, old.begun_at) + c.retention <= ledger.clock()
+        )
+    then
+        return old;
+    end if;
     if tg_relid <> 'ledger.observation'::regclass
         or tg_op = 'DELETE'
         or old.reported_at is not null
@@ -86,7 +97,7 @@ end
 $fn$;
 
 comment on function ledger.tg_observation__guard() is
-$doc$Lets an observation be reported once, and nothing else of it change.
+$doc$Lets an observation be reported once, and nothing else of it change; and be pruned after its time.
 
 Errors
     KN902 append_only$doc$;

@@ -57,7 +57,7 @@ comment on function ledger.open(ledger.target, timestamptz, bigint, bytea, text)
 $doc$Opens a campaign of a target that has none open.
 
 Parameters
-    p_target          the target, locked
+    p_target          the target, locked; its class is held
     p_at              when, read after the lock
     p_observation_no  the red observation; null where an admin opens it
     p_token_sha256    the digest of the admin's token; null where an observation opens it

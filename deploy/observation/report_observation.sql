@@ -39,6 +39,7 @@ declare
     v_move        text;
     v_to_state    text;
     v_now         timestamptz;
+    v_next_slot_at timestamptz;
     v_receipt     kernel.receipt;
 begin
     perform ledger.enter();
@@ -82,6 +83,7 @@ begin
         );
     end if;
 
+    v_class  := ledger.hold_class(p_class);
     v_target := ledger.lock_target(p_class, p_target);
     select o.* into v_observation
     from ledger.observation as o
@@ -110,7 +112,6 @@ begin
     select max(c.campaign_id) into v_last_id
     from ledger.campaign as c
     where c.class = p_class and c.target = p_target;
-    v_class := ledger.known_class(p_class);
     v_now   := ledger.clock();
 
     perform
@@ -127,6 +128,8 @@ begin
                 when v_observation.last_campaign_id is distinct from v_last_id
                     or v_observation.seen_campaign_id is not null then 'superseded'
                 when v_target.quiet_until > v_now then 'quiet'
+                when v_class.retired_at is not null or v_target.retired_at is not null
+                    then 'retired'
             end;
             v_move := case when v_note is null then 'open' end;
         end if;
@@ -206,13 +209,9 @@ begin
 
     -- The slot is consumed by the first report of it; the next is the next one not yet past.
     if v_observation.slot_at = v_target.next_slot_at then
+        v_next_slot_at := ledger.next_slot(v_target, v_now);
         update ledger.target as t
-        set next_slot_at  = v_target.next_slot_at + v_target.observe_every * (
-                1 + greatest(0, floor(
-                    extract(epoch from v_now - v_target.next_slot_at)
-                    / extract(epoch from v_target.observe_every)
-                ))::double precision
-            ),
+        set next_slot_at  = v_next_slot_at,
             slot_begun_at = null
         where t.class = p_class and t.target = p_target;
     end if;
@@ -250,7 +249,7 @@ green confirms and red contradicts a campaign that was verified, under this gene
 Scheduled green lapses a campaign that was ready, under this generation, with nothing submitted.
 
 Answers
-    ok (note: the move, or why there was none: superseded, quiet, not_scheduled, not_settled,
+    ok (note: the move, or why there was none: superseded, quiet, retired, not_scheduled, not_settled,
     not_independent, in_progress; duplicate: reported before with this content), forbidden,
     not_holder, stale (reported before with other content)
 

@@ -22,6 +22,7 @@ declare
     v_class    ledger.class;
     v_before   ledger.enrolment;
     v_campaign ledger.campaign;
+    v_campaign_id bigint;
     v_states   text[];
     v_now      timestamptz;
     v_receipt  kernel.receipt;
@@ -54,16 +55,25 @@ begin
         when 'verifier' then array['verifying', 'promoting']
         else '{}'
     end;
-    for v_campaign in
-        select c.*
+    for v_campaign_id in
+        select c.campaign_id
         from ledger.campaign as c
         where c.class = p_class
           and c.lease_token_sha256 is not null
           and c.lease_principal = p_principal
           and c.state = any (v_states)
         order by c.campaign_id
-        for no key update
     loop
+        perform ledger.lock_seat(p_class, v_campaign_id);
+        select c.* into v_campaign
+        from ledger.campaign as c
+        where c.class = p_class
+          and c.campaign_id = v_campaign_id
+          and c.lease_principal = p_principal
+          and c.state = any (v_states)
+        for no key update;
+        continue when not found;
+
         v_now := ledger.clock();
         perform ledger.lose(v_campaign, v_class, v_now, 'its holder was dismissed', false);
         v_receipt.moved := true;

@@ -25,6 +25,7 @@ create or replace function kernel.open_campaign(
 as $fn$
 declare
     v_token    bytea;
+    v_class    ledger.class;
     v_target   ledger.target;
     v_campaign ledger.campaign;
     v_now      timestamptz;
@@ -40,6 +41,7 @@ begin
     perform ledger.known_class(p_class);
 
     v_token  := ledger.token_digest(p_token);
+    v_class  := ledger.hold_class(p_class);
     v_target := ledger.lock_target(p_class, p_target);
 
     select c.* into v_campaign
@@ -64,6 +66,12 @@ begin
             'open_campaign', 'illegal', p_class,
             format('campaign %s of this target is open', v_campaign.campaign_id),
             v_campaign.campaign_id, null, v_campaign.generation, v_campaign.state
+        );
+    end if;
+
+    if v_class.retired_at is not null or v_target.retired_at is not null then
+        return ledger.refuse(
+            'open_campaign', 'illegal', p_class, 'this target or its class is retired'
         );
     end if;
 

@@ -19,13 +19,13 @@ as $fn$
 declare
     v_campaign ledger.campaign := ledger.campaign_of(p_class, p_campaign_id);
 begin
-    -- An act raises the generation by one: its repeat names the one before.
+    -- An act that moves the campaign raises the generation by one: its repeat names the one before.
     perform
     from ledger.campaign_event as e
     where e.class = p_class
       and e.campaign_id = p_campaign_id
       and e.transition = p_function
-      and e.generation = p_generation + 1
+      and e.generation = p_generation + (e.from_state <> e.to_state)::integer
       and e.by_principal = session_user
       and e.content_sha256 = p_content_sha256;
     if found then
@@ -51,7 +51,7 @@ comment on function ledger.refuse_act(text, text, bigint, bigint, bytea) is
 $doc$The answer to an admin's act that could not lock its campaign in the generation that was seen.
 
 Parameters
-    p_function        park, redrive or cancel
+    p_function        park, redrive, cancel, set_priority or allow_repeat
     p_class, p_campaign_id, p_generation   as the caller named them
     p_content_sha256  the digest of what it said
 

@@ -26,7 +26,14 @@ create table ledger.class (
     promotes                 boolean  not null,
     separate_family          boolean  not null,
     needs_evidence           boolean  not null,
+    seats                    integer,
+    verification_limit       integer,
+    priority_step            interval not null,
+    retention                interval not null,
+    refusal_retention        interval not null,
     epoch                    integer  not null default 0,
+    is_paused                boolean  not null default false,
+    retired_at               timestamptz,
 
     constraint class_pk primary key (class),
     constraint class_name_is_well_formed check (class ~ '^[a-z][a-z0-9_-]{0,62}$'),
@@ -43,6 +50,7 @@ create table ledger.class (
               abstain_budget) >= 1
         and release_budget >= 0
     ),
+    constraint class_limits_are_positive check (seats >= 1 and verification_limit >= 1),
     constraint class_epoch_is_a_count check (epoch >= 0)
 );
 
@@ -77,6 +85,19 @@ comment on column ledger.class.promotes is
 comment on column ledger.class.separate_family is
     'Worker and verifier must be of different model families.';
 comment on column ledger.class.needs_evidence is 'A submission needs evidence of its own.';
+comment on column ledger.class.seats is
+    'How many worker leases at once; null for no limit.';
+comment on column ledger.class.verification_limit is
+    'How many verification and promotion leases at once; null for no limit.';
+comment on column ledger.class.priority_step is
+    'The head start in time that each step of priority gives.';
+comment on column ledger.class.retention is
+    'How long a closed campaign and its history are kept, at least.';
+comment on column ledger.class.refusal_retention is 'How long a refusal is kept, at least.';
+comment on column ledger.class.is_paused is
+    'Claims give no row and nothing is accepted; what is under way is finished and recorded.';
+comment on column ledger.class.retired_at is
+    'When it was retired: nothing opens in it any more; null while it is in use.';
 comment on column ledger.class.epoch is 'Raised after a restore or a failover that lost commits.';
 
 commit;

@@ -20,6 +20,7 @@ create or replace function kernel.define_class(p_class text, p_policy jsonb defa
 as $fn$
 declare
     c_year     constant interval := interval '366 days';
+    c_century  constant interval := interval '36525 days';
     v_policy   ledger.class;
     v_present  ledger.class;
     v_receipt  kernel.receipt;
@@ -35,7 +36,8 @@ begin
         'lease_default', 'lease_min', 'lease_max', 'lease_cap', 'attempt_limit', 'attempt_budget',
         'loss_budget', 'release_budget', 'verification_loss_budget', 'promotion_loss_budget',
         'abstain_budget', 'verify_within', 'promote_within', 'backoff_base', 'backoff_cap',
-        'backoff_jitter', 'reopen_within', 'promotes', 'separate_family', 'needs_evidence'
+        'backoff_jitter', 'reopen_within', 'promotes', 'separate_family', 'needs_evidence',
+        'seats', 'verification_limit', 'priority_step', 'retention', 'refusal_retention'
     ]);
 
     v_policy.class          := p_class;
@@ -75,6 +77,23 @@ begin
     v_policy.backoff_jitter :=
         ledger.policy_number(p_policy, 'backoff_jitter', 0.2, 0, 1, false);
 
+    v_policy.priority_step :=
+        ledger.policy_span(p_policy, 'priority_step', '1 hour', '0', '31 days');
+    v_policy.retention :=
+        ledger.policy_span(p_policy, 'retention', '90 days', '0', c_century);
+    v_policy.refusal_retention :=
+        ledger.policy_span(p_policy, 'refusal_retention', '90 days', '0', c_century);
+
+    -- Null is no limit, written or left out.
+    if p_policy -> 'seats' <> 'null' then
+        v_policy.seats :=
+            ledger.policy_number(p_policy, 'seats', null, 1, 10000, true)::integer;
+    end if;
+    if p_policy -> 'verification_limit' <> 'null' then
+        v_policy.verification_limit :=
+            ledger.policy_number(p_policy, 'verification_limit', null, 1, 10000, true)::integer;
+    end if;
+
     v_policy.promotes        := ledger.policy_flag(p_policy, 'promotes', false);
     v_policy.separate_family := ledger.policy_flag(p_policy, 'separate_family', false);
     v_policy.needs_evidence  := ledger.policy_flag(p_policy, 'needs_evidence', false);
@@ -97,11 +116,18 @@ begin
                   hint    = 'Choose backoff_base <= backoff_cap.';
     end if;
 
-    v_policy.epoch := 0;
+    v_policy.epoch     := 0;
+    v_policy.is_paused := false;
     insert into ledger.class select v_policy.* on conflict (class) do nothing;
     if not found then
-        select c.* into v_present from ledger.class as c where c.class = p_class for no key update;
-        v_policy.epoch := v_present.epoch;
+        -- for update: it waits for every claim under way, so that none is missed when seats are set.
+        select c.* into v_present from ledger.class as c where c.class = p_class for update;
+        v_policy.epoch      := v_present.epoch;
+        v_policy.is_paused  := v_present.is_paused;
+        v_policy.retired_at := v_present.retired_at;
+    end if;
+    if v_present.retired_at is not null then
+        return ledger.refuse('define_class', 'illegal', p_class, 'this class is retired');
     end if;
 
     v_receipt.outcome   := 'ok';
@@ -133,9 +159,16 @@ begin
             reopen_within            = v_policy.reopen_within,
             promotes                 = v_policy.promotes,
             separate_family          = v_policy.separate_family,
-            needs_evidence           = v_policy.needs_evidence
+            needs_evidence           = v_policy.needs_evidence,
+            seats                    = v_policy.seats,
+            verification_limit       = v_policy.verification_limit,
+            priority_step            = v_policy.priority_step,
+            retention                = v_policy.retention,
+            refusal_retention        = v_policy.refusal_retention
         where c.class = p_class;
     end if;
+    perform ledger.set_seats(p_class, 'work', v_policy.seats);
+    perform ledger.set_seats(p_class, 'verification', v_policy.verification_limit);
     perform ledger.log_config(
         p_class, 'define_class', p_class,
         case when v_present.class is not null then to_jsonb(v_present) end, to_jsonb(v_policy)
@@ -152,23 +185,25 @@ Parameters
     p_policy  an object; a missing key takes its default. Durations are text:
               lease_default 15 minutes, lease_min 1 second, lease_max 4 hours, lease_cap 24 hours,
               attempt_limit 1 hour, verify_within 7 days, promote_within 1 day,
-              backoff_base 1 minute, backoff_cap 1 hour, reopen_within 1 day.
+              backoff_base 1 minute, backoff_cap 1 hour, reopen_within 1 day, priority_step 1 hour,
+              retention 90 days, refusal_retention 90 days.
               Numbers: attempt_budget 5, loss_budget 5, release_budget 10,
               verification_loss_budget 5, promotion_loss_budget 5, abstain_budget 3,
-              backoff_jitter 0.2.
+              backoff_jitter 0.2; seats and verification_limit null, which is no limit.
               Flags: promotes, separate_family, needs_evidence, each false.
 
 What acceptance means (promotes, separate_family, needs_evidence) is frozen into a campaign when it
-opens; the rest is read live.
+opens; the rest is read live. Fewer seats than leases take free seats away at once, and held ones as
+they fall free.
 
 Answers
-    ok (duplicate: the policy was that already), forbidden
+    ok (duplicate: the policy was that already), forbidden, illegal (the class is retired)
 
 Errors
     KN101, KN102, KN103, KN104, KN105, KN111, KN112
 
 Writes
-    ledger.class, ledger.config_event$doc$;
+    ledger.class, ledger.seat, ledger.config_event$doc$;
 
 grant execute on function kernel.define_class(text, jsonb) to fencepost_admin;
 

@@ -65,6 +65,45 @@ $doc$The acceptance with its defaults filled in: time_limit_s 600, protected [].
 Errors
     KN101, KN102, KN103, KN104, KN105$doc$;
 
+create or replace function ledger.checked_time_of_day(p_policy jsonb)
+    returns ledger.target
+    language plpgsql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+declare
+    v_schedule ledger.target;
+begin
+    if p_policy ? 'observe_every' or not (p_policy ? 'observe_at' and p_policy ? 'time_zone') then
+        raise exception 'a target has one schedule'
+            using errcode = 'KN102',
+                  hint    = 'Write observe_every, or observe_at together with time_zone.';
+    end if;
+    if (p_policy ->> 'observe_at') !~ '^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$'
+        or jsonb_typeof(p_policy -> 'observe_at') <> 'string'
+    then
+        raise exception 'policy observe_at is not a time of day'
+            using errcode = 'KN102', hint = 'Write "06:30" or "06:30:00".';
+    end if;
+    perform
+    from pg_catalog.pg_timezone_names as z
+    where z.name = p_policy ->> 'time_zone' and z.name ~ '/|^UTC$';
+    if not found then
+        raise exception 'policy time_zone is not an IANA name'
+            using errcode = 'KN102', hint = 'Write "Europe/Berlin" or "UTC".';
+    end if;
+    v_schedule.observe_at := (p_policy ->> 'observe_at')::time;
+    v_schedule.time_zone  := p_policy ->> 'time_zone';
+    return v_schedule;
+end
+$fn$;
+
+comment on function ledger.checked_time_of_day(jsonb) is
+$doc$A target with the schedule of a policy that has observe_at and time_zone, and nothing else set.
+
+Errors
+    KN102 argument_malformed$doc$;
+
 create or replace function kernel.define_target(
     p_class         text,
     p_target        text,
@@ -88,7 +127,7 @@ create or replace function kernel.define_target(
 as $fn$
 declare
     v_acceptance     jsonb;
-    v_observe_every  interval;
+    v_schedule       ledger.target;
     v_observe_within interval;
     v_settle         interval;
     v_now            timestamptz;
@@ -113,9 +152,15 @@ begin
     perform ledger.known_class(p_class);
 
     v_acceptance := ledger.checked_acceptance(p_acceptance);
-    perform ledger.policy_keys(p_policy, array['observe_every', 'observe_within', 'settle']);
-    v_observe_every :=
-        ledger.policy_span(p_policy, 'observe_every', '1 day', '1 second', '31 days');
+    perform ledger.policy_keys(
+        p_policy, array['observe_every', 'observe_at', 'time_zone', 'observe_within', 'settle']
+    );
+    if p_policy ? 'observe_at' or p_policy ? 'time_zone' then
+        v_schedule := ledger.checked_time_of_day(p_policy);
+    else
+        v_schedule.observe_every :=
+            ledger.policy_span(p_policy, 'observe_every', '1 day', '1 second', '31 days');
+    end if;
     v_observe_within :=
         ledger.policy_span(p_policy, 'observe_within', '10 minutes', '1 second', '31 days');
     v_settle :=
@@ -129,10 +174,15 @@ begin
     v_now := ledger.clock();
     insert into ledger.target as t
         (class, target, location, desired_state, acceptance,
-         observe_every, observe_within, settle, next_slot_at)
+         observe_every, observe_at, time_zone, observe_within, settle, next_slot_at)
     values
         (p_class, p_target, p_location, p_desired_state, v_acceptance,
-         v_observe_every, v_observe_within, v_settle, v_now)
+         v_schedule.observe_every, v_schedule.observe_at, v_schedule.time_zone,
+         v_observe_within, v_settle,
+         case
+             when v_schedule.observe_every is not null then v_now
+             else ledger.next_slot(v_schedule, v_now)
+         end)
     on conflict (class, target) do nothing
     returning t.* into v_after;
 
@@ -142,12 +192,17 @@ begin
         where t.class = p_class and t.target = p_target
         for no key update;
 
+        if v_before.retired_at is not null then
+            return ledger.refuse('define_target', 'illegal', p_class, 'this target is retired');
+        end if;
         v_now := ledger.clock();
         v_after := v_before;
         v_after.location       := p_location;
         v_after.desired_state  := p_desired_state;
         v_after.acceptance     := v_acceptance;
-        v_after.observe_every  := v_observe_every;
+        v_after.observe_every  := v_schedule.observe_every;
+        v_after.observe_at     := v_schedule.observe_at;
+        v_after.time_zone      := v_schedule.time_zone;
         v_after.observe_within := v_observe_within;
         v_after.settle         := v_settle;
         if v_after is not distinct from v_before then
@@ -155,13 +210,19 @@ begin
             return v_receipt;
         end if;
         -- A shorter distance must not wait for a slot of the longer one.
-        v_after.next_slot_at := least(v_before.next_slot_at, v_now + v_observe_every);
+        v_after.next_slot_at := case
+            when v_schedule.observe_every is not null
+                then least(v_before.next_slot_at, v_now + v_schedule.observe_every)
+            else ledger.next_slot(v_after, v_now)
+        end;
 
         update ledger.target as t
         set location       = v_after.location,
             desired_state  = v_after.desired_state,
             acceptance     = v_after.acceptance,
             observe_every  = v_after.observe_every,
+            observe_at     = v_after.observe_at,
+            time_zone      = v_after.time_zone,
             observe_within = v_after.observe_within,
             settle         = v_after.settle,
             next_slot_at   = v_after.next_slot_at
@@ -177,7 +238,8 @@ end
 $fn$;
 
 comment on function kernel.define_target(text, text, jsonb, jsonb, jsonb, jsonb) is
-$doc$Makes a target of a class, or replaces what is said of it. Its first slot is due at once.
+$doc$Makes a target of a class, or replaces what is said of it. Its first slot is due at once,
+or at the next such time of day.
 
 Parameters
     p_class          the class
@@ -187,12 +249,13 @@ Parameters
     p_acceptance     {"command": [argv…], "time_limit_s": 600, "protected": [path…]}: what the
                      verifier runs, without a shell, for how many seconds, and which paths of the
                      repository a submission may not touch
-    p_policy         observe_every 1 day (1 second to 31 days), observe_within 10 minutes, settle 0
+    p_policy         observe_every 1 day (1 second to 31 days), or observe_at ("06:30") with
+                     time_zone ("Europe/Berlin"); observe_within 10 minutes, settle 0
 
 Desired state and acceptance are frozen into a campaign when it opens.
 
 Answers
-    ok (duplicate: it was that already), forbidden
+    ok (duplicate: it was that already), forbidden, illegal (the target is retired)
 
 Errors
     KN101, KN102, KN103, KN104, KN105, KN106, KN111, KN112

@@ -10,19 +10,26 @@ create table ledger.target (
     location       jsonb       not null,
     desired_state  jsonb       not null,
     acceptance     jsonb       not null,
-    observe_every  interval    not null,
+    observe_every  interval,
+    observe_at     time,
+    time_zone      text,
     observe_within interval    not null,
     settle         interval    not null,
     observation_no bigint      not null default 0,
     next_slot_at   timestamptz not null,
     slot_begun_at  timestamptz,
     quiet_until    timestamptz,
+    retired_at     timestamptz,
 
     constraint target_pk primary key (class, target),
     constraint target_class_fk foreign key (class) references ledger.class (class),
     constraint target_name_is_bounded check (octet_length(target) between 1 and 200),
     constraint target_is_observed_within_bounds check (
         observe_every between interval '1 second' and interval '31 days'
+    ),
+    constraint target_has_one_schedule check (
+        num_nonnulls(observe_every, observe_at) = 1
+        and (observe_at is null) = (time_zone is null)
     )
 );
 
@@ -32,7 +39,13 @@ comment on column ledger.target.location is
     'Where it is; for Git {"repository": path or URL, "ref": "refs/heads/…"}.';
 comment on column ledger.target.acceptance is
     'What must pass: {"command": [argv…], "time_limit_s": n, "protected": [path…]}.';
-comment on column ledger.target.observe_every is 'The distance of the scheduled slots.';
+comment on column ledger.target.observe_every is
+    'The distance of the scheduled slots; null where they are at a time of day.';
+comment on column ledger.target.observe_at is
+    'The time of day of the scheduled slots, one a day, in time_zone.';
+comment on column ledger.target.time_zone is 'An IANA name, "Europe/Berlin".';
+comment on column ledger.target.retired_at is
+    'When it was retired: it is not observed any more; null while it is in use.';
 comment on column ledger.target.observe_within is
     'A slot begun and not reported within this is offered again.';
 comment on column ledger.target.settle is

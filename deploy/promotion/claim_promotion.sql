@@ -28,6 +28,7 @@ declare
     v_class    ledger.class;
     v_token    bytea;
     v_now      timestamptz;
+    v_seat_no  integer;
     v_campaign ledger.campaign;
 begin
     perform ledger.enter();
@@ -38,14 +39,20 @@ begin
         return next ledger.as_lease(ledger.forbid('claim_promotion', p_class));
         return;
     end if;
-    v_class := ledger.known_class(p_class);
+    v_class := ledger.hold_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
     v_token := ledger.token_digest(p_token);
     return query
     select h.* from ledger.held_lease('claim_promotion', v_class, v_token, '{promoting}') as h;
-    if found then
+    if found or v_class.is_paused then
         return;
+    end if;
+    if v_class.verification_limit is not null then
+        v_seat_no := ledger.take_seat(v_class, 'verification');
+        if v_seat_no is null then
+            return;
+        end if;
     end if;
 
     v_now := ledger.clock();
@@ -77,6 +84,7 @@ begin
             from ledger.held_lease('claim_promotion', v_class, v_token, '{promoting}') as h;
             return;
     end;
+    perform ledger.sit(v_class, 'verification', v_seat_no, v_campaign.campaign_id);
 
     return next ledger.as_lease(ledger.answer_with(v_campaign, true), v_campaign, v_class);
 end
@@ -94,6 +102,8 @@ Parameters
 The verdict stands: what remains is to read the target, move it where that is still to be done, and
 say what was found. Offers only what the caller might have judged. Repeated with the same token it
 returns the lease as it stands (duplicate).
+
+Paused, or with verification_limit leases held, there is no row.
 
 Answers
     ok, forbidden, not_holder (the token is that of somebody else's lease, or of another kind)

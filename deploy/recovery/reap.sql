@@ -22,7 +22,10 @@ declare
     v_class    ledger.class;
     v_now      timestamptz;
     v_left     integer := p_limit;
+    v_at       timestamptz;
     v_campaign ledger.campaign;
+    v_campaign_id bigint;
+    v_reaped   integer;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -42,18 +45,37 @@ begin
     -- skip locked: a holder that is just reporting wins; a second reaper takes other rows. The
     -- expiry is tested again on the row as it is when its lock is had, so a renewal wins too.
     v_now := ledger.clock();
-    for v_campaign in
-        select c.*
+    for v_campaign_id in
+        select c.campaign_id
         from ledger.campaign as c
         where c.class = p_class
           and c.lease_token_sha256 is not null
           and c.lease_expires_at <= v_now
-        limit p_limit
-        for no key update skip locked
+        order by c.lease_expires_at
     loop
-        v_now      := ledger.clock();
+        exit when v_left = 0;
+        perform from ledger.seat as s where s.class = p_class and s.campaign_id = v_campaign_id;
+        if found then
+            perform
+            from ledger.seat as s
+            where s.class = p_class and s.campaign_id = v_campaign_id
+            for no key update skip locked;
+            continue when not found;
+        end if;
+        select c.* into v_campaign
+        from ledger.campaign as c
+        where c.class = p_class
+          and c.campaign_id = v_campaign_id
+          and c.lease_token_sha256 is not null
+          and c.lease_expires_at <= v_now
+        for no key update skip locked;
+        continue when not found;
+
+        v_at       := ledger.clock();
         v_left     := v_left - 1;
-        v_campaign := ledger.lose(v_campaign, v_class, v_now, 'the lease ran out', true);
+        v_campaign := ledger.lose(
+            v_campaign, v_class, v_at, 'the lease ran out', not v_class.is_paused
+        );
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
 
@@ -77,8 +99,16 @@ begin
             jsonb_build_object('attempt', v_campaign.attempt_count,
                                'parked_for', v_campaign.parked_for)
         );
+        v_left := v_left - 1;
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
+
+    v_now    := ledger.clock();
+    v_reaped := p_limit - v_left;
+    insert into ledger.reaper_pass as r (class, principal, passed_at, reaped_count)
+    values (p_class, session_user, v_now, v_reaped)
+    on conflict (class, principal) do update
+    set passed_at = excluded.passed_at, reaped_count = r.reaped_count + excluded.reaped_count;
 end
 $fn$;
 
@@ -89,7 +119,7 @@ Parameters
     p_class  the class
     p_limit  how many moves at most, 1 to 10000
 
-Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
+While the class is paused, losses are not counted. Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
 returns fewer rows than p_limit.
 
 Answers
@@ -100,7 +130,7 @@ Errors
     KN101, KN102, KN104 (p_limit), KN106, KN111, KN112
 
 Writes
-    ledger.campaign, ledger.attempt, ledger.campaign_event$doc$;
+    ledger.campaign, ledger.attempt, ledger.seat, ledger.campaign_event, ledger.reaper_pass$doc$;
 
 grant execute on function kernel.reap(text, integer) to fencepost_reaper;
 

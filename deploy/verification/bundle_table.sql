@@ -18,13 +18,13 @@ create table ledger.bundle (
     constraint bundle_digest_is_a_sha256 check (octet_length(sha256) = 32)
 );
 
-create trigger bundle_10_append_only
+create trigger bundle_10_kept
     before update or delete on ledger.bundle
-    for each row execute function ledger.tg__append_only();
+    for each row execute function ledger.tg__kept_with_campaign();
 create trigger bundle_20_no_truncate
     before truncate on ledger.bundle
     for each statement execute function ledger.tg__append_only();
-alter table ledger.bundle enable always trigger bundle_10_append_only;
+alter table ledger.bundle enable always trigger bundle_10_kept;
 alter table ledger.bundle enable always trigger bundle_20_no_truncate;
 
 comment on table ledger.bundle is

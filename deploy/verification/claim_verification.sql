@@ -28,6 +28,7 @@ declare
     v_class    ledger.class;
     v_token    bytea;
     v_now      timestamptz;
+    v_seat_no  integer;
     v_campaign ledger.campaign;
     v_content  jsonb;
 begin
@@ -39,7 +40,7 @@ begin
         return next ledger.as_lease(ledger.forbid('claim_verification', p_class));
         return;
     end if;
-    v_class := ledger.known_class(p_class);
+    v_class := ledger.hold_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
     -- An acceptance keeps its lease: it may have gone on to promoting.
@@ -47,8 +48,14 @@ begin
     return query
     select h.*
     from ledger.held_lease('claim_verification', v_class, v_token, '{verifying,promoting}') as h;
-    if found then
+    if found or v_class.is_paused then
         return;
+    end if;
+    if v_class.verification_limit is not null then
+        v_seat_no := ledger.take_seat(v_class, 'verification');
+        if v_seat_no is null then
+            return;
+        end if;
     end if;
 
     v_now := ledger.clock();
@@ -82,6 +89,7 @@ begin
             ) as h;
             return;
     end;
+    perform ledger.sit(v_class, 'verification', v_seat_no, v_campaign.campaign_id);
 
     select jsonb_build_object(
         'class', c.class,
@@ -121,6 +129,8 @@ Parameters
 Offers nothing to a principal that worked on the campaign, nor to one of the worker's family where
 the campaign wants another. The first claim of an attempt makes its bundle. Repeated with the same
 token it returns the lease as it stands (duplicate).
+
+Paused, or with verification_limit leases held, there is no row.
 
 Answers
     ok, forbidden, not_holder (the token is that of somebody else's lease, or of another kind)

@@ -149,6 +149,10 @@ begin
         v_bar     := 'repeated';
         v_message := 'an earlier attempt had this very outcome';
     end if;
+    if v_bar is null and p_verdict = 'accepted' and v_class.is_paused then
+        v_bar     := 'paused';
+        v_message := 'the class is paused: nothing is accepted';
+    end if;
     if v_bar is null and p_verdict <> 'unverifiable' and p_evidence_uri is null then
         v_bar     := 'no_evidence';
         v_message := 'a verdict rests on evidence';
@@ -236,7 +240,7 @@ Accepted in a class that promotes, the lease goes on: the caller promotes under 
 
 Answers
     ok (duplicate: judged before with this content), forbidden, stale, not_holder, illegal,
-    self_verdict, same_family, bundle_mismatch (digest or fingerprint), repeated, no_evidence
+    self_verdict, same_family, bundle_mismatch (digest or fingerprint), repeated, paused (accepted), no_evidence
 
 Errors
     KN101, KN102, KN103, KN108, KN111, KN112, KN114 verdict_contradicts_exit_code

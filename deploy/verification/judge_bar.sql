@@ -4,7 +4,9 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-create or replace function ledger.judge_bar(
+create or replace function ledger.bar_of(
+    p_principal       name,
+    p_principal_oid   oid,
     p_class           text,
     p_campaign_id     bigint,
     p_attempt_no      integer,
@@ -16,10 +18,9 @@ create or replace function ledger.judge_bar(
     set search_path = pg_catalog, pg_temp
 as $fn$
 declare
-    v_oid            constant oid := ledger.session_oid();
-    v_worker         name;
-    v_worker_family  text;
-    v_session_family text;
+    v_worker        name;
+    v_worker_family text;
+    v_family        text;
 begin
     -- Who tried it does not judge it. A lease given back without a result is no try.
     perform
@@ -27,7 +28,7 @@ begin
     where a.class = p_class
       and a.campaign_id = p_campaign_id
       and a.ending is distinct from 'released'
-      and (a.principal = session_user or a.principal_oid = v_oid);
+      and (a.principal = p_principal or a.principal_oid = p_principal_oid);
     if found then
         return 'self_verdict';
     end if;
@@ -39,16 +40,17 @@ begin
     perform
     from pg_catalog.pg_roles as w
     where w.rolname = v_worker
-      and (pg_has_role(w.oid, v_oid, 'member') or pg_has_role(v_oid, w.oid, 'member'));
+      and (pg_has_role(w.oid, p_principal_oid, 'member')
+           or pg_has_role(p_principal_oid, w.oid, 'member'));
     if found then
         return 'self_verdict';
     end if;
 
     if p_separate_family then
-        select p.family into v_session_family
+        select p.family into v_family
         from ledger.principal as p
-        where p.principal = session_user;
-        if (v_session_family <> v_worker_family) is not true then
+        where p.principal = p_principal;
+        if (v_family <> v_worker_family) is not true then
             return 'same_family';
         end if;
     end if;
@@ -56,14 +58,33 @@ begin
 end
 $fn$;
 
-comment on function ledger.judge_bar(text, bigint, integer, boolean) is
-$doc$Why the session's principal may not judge or promote an attempt; null where it may.
+comment on function ledger.bar_of(name, oid, text, bigint, integer, boolean) is
+$doc$Why a principal may not judge or promote an attempt; null where it may.
 
 Parameters
+    p_principal, p_principal_oid           the principal
     p_class, p_campaign_id, p_attempt_no   the attempt
     p_separate_family                      whether the campaign wants another model family
 
 self_verdict: it made an attempt of this campaign, or one of the two is a member of the other.
 same_family: the families are equal, or one of them is not registered.$doc$;
+
+create or replace function ledger.judge_bar(
+    p_class           text,
+    p_campaign_id     bigint,
+    p_attempt_no      integer,
+    p_separate_family boolean
+)
+    returns text
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    select ledger.bar_of(session_user, ledger.session_oid(), p_class, p_campaign_id, p_attempt_no,
+                         p_separate_family);
+$fn$;
+
+comment on function ledger.judge_bar(text, bigint, integer, boolean) is
+$doc$Why the session's principal may not judge or promote an attempt, as ledger.bar_of says.$doc$;
 
 commit;

@@ -41,13 +41,13 @@ create unique index verdict_final_uq
     on ledger.verdict (class, campaign_id, attempt_no)
     where verdict <> 'unverifiable';
 
-create trigger verdict_10_append_only
+create trigger verdict_10_kept
     before update or delete on ledger.verdict
-    for each row execute function ledger.tg__append_only();
+    for each row execute function ledger.tg__kept_with_campaign();
 create trigger verdict_20_no_truncate
     before truncate on ledger.verdict
     for each statement execute function ledger.tg__append_only();
-alter table ledger.verdict enable always trigger verdict_10_append_only;
+alter table ledger.verdict enable always trigger verdict_10_kept;
 alter table ledger.verdict enable always trigger verdict_20_no_truncate;
 
 comment on table ledger.verdict is

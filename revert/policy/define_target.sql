@@ -4,6 +4,7 @@ begin;
 set local role fencepost_owner;
 
 drop function kernel.define_target(text, text, jsonb, jsonb, jsonb, jsonb);
+drop function ledger.checked_time_of_day(jsonb);
 drop function ledger.checked_acceptance(jsonb);
 
 commit;

@@ -3,6 +3,7 @@
 begin;
 set local role fencepost_owner;
 
+drop function ledger.hold_class(text);
 drop function ledger.known_class(text);
 
 commit;

@@ -4,5 +4,6 @@ begin;
 set local role fencepost_owner;
 
 drop function ledger.judge_bar(text, bigint, integer, boolean);
+drop function ledger.bar_of(name, oid, text, bigint, integer, boolean);
 
 commit;

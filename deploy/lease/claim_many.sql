@@ -1,0 +1,81 @@
+-- Deploy fencepost:lease/claim_many to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create or replace function kernel.claim_many(
+    p_class     text,
+    p_tokens    uuid[],
+    p_label     text     default null,
+    p_lease_for interval default null
+)
+    returns setof kernel.lease
+    language plpgsql
+    volatile
+    security definer
+    set search_path = pg_catalog, pg_temp
+    set client_min_messages = warning
+    set timezone = 'UTC'
+    set datestyle = 'ISO, MDY'
+    set intervalstyle = 'postgres'
+    set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set lock_timeout = '5s'
+    rows 10
+as $fn$
+declare
+    v_class ledger.class;
+    v_token uuid;
+begin
+    perform ledger.enter();
+    perform ledger.require_class(p_class);
+    perform ledger.require('p_tokens', p_tokens is not null and array_position(p_tokens, null) is null);
+    perform ledger.require_text('p_label', p_label, 200);
+    if cardinality(p_tokens) not between 1 and 100
+        or cardinality(p_tokens) <> (select count(distinct t.token) from unnest(p_tokens) as t (token))
+    then
+        raise exception 'p_tokens is not a list of 1 to 100 different tokens'
+            using errcode = 'KN104',
+                  detail  = format('It has %s.', cardinality(p_tokens)),
+                  hint    = 'Make one token for each campaign that is to be claimed.';
+    end if;
+    if not ledger.is_enrolled(p_class, 'worker') then
+        return next ledger.as_lease(ledger.forbid('claim_many', p_class));
+        return;
+    end if;
+    v_class := ledger.hold_class(p_class);
+    perform ledger.lease_length(v_class, p_lease_for);
+
+    foreach v_token in array p_tokens loop
+        return query
+        select o.*
+        from ledger.claim_one(v_class, ledger.token_digest(v_token), p_label, p_lease_for) as o;
+        exit when not found;
+    end loop;
+end
+$fn$;
+
+comment on function kernel.claim_many(text, uuid[], text, interval) is
+$doc$Leases as many ready campaigns as there are tokens, or as many as are ready, in one transaction.
+
+Parameters
+    p_class      the class
+    p_tokens     1 to 100 different tokens, one for each lease
+    p_label      what the process calls itself, up to 200 bytes; for people
+    p_lease_for  from the class's lease_min to its lease_max; null means lease_default
+
+Each lease has a generation of its own and is renewed, submitted and lost by itself.
+
+Answers
+    as kernel.claim, one row per lease
+
+Errors
+    KN101, KN102, KN103, KN104 (p_tokens, p_lease_for), KN111, KN112
+
+Writes
+    ledger.campaign (ready to leased), ledger.seat, ledger.attempt, ledger.campaign_event$doc$;
+
+grant execute on function kernel.claim_many(text, uuid[], text, interval) to fencepost_worker;
+
+commit;

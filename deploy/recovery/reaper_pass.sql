@@ -1,0 +1,19 @@
+-- Deploy fencepost:recovery/reaper_pass to pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+create table ledger.reaper_pass (
+    class        text        not null,
+    principal    name        not null,
+    passed_at    timestamptz not null,
+    reaped_count bigint      not null,
+
+    constraint reaper_pass_pk primary key (class, principal)
+);
+
+comment on table ledger.reaper_pass is 'When which reaper last went over a class.';
+comment on column ledger.reaper_pass.reaped_count is 'How many moves it has made there in all.';
+
+commit;

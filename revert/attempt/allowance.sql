@@ -1,0 +1,8 @@
+-- Revert fencepost:attempt/allowance from pg
+
+begin;
+set local role fencepost_owner;
+
+drop table ledger.allowance;
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/claim_many from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.claim_many(text, uuid[], text, interval);
+
+commit;

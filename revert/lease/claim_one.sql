@@ -1,0 +1,8 @@
+-- Revert fencepost:lease/claim_one from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.claim_one(ledger.class, bytea, text, interval);
+
+commit;

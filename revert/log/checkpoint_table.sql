@@ -1,0 +1,10 @@
+-- Revert fencepost:log/checkpoint_table from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.log_digest(text, integer, xid8, integer, xid8, bytea);
+drop type kernel.checkpoint;
+drop table ledger.checkpoint;
+
+commit;

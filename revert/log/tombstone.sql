@@ -1,0 +1,10 @@
+-- Revert fencepost:log/tombstone from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.is_pruned_now(text, bigint);
+drop table ledger.tombstone;
+drop function ledger.tg__kept_with_campaign();
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:people/new_epoch from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.new_epoch(text, text);
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:people/retire_class from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function kernel.retire_class(text);
+
+commit;

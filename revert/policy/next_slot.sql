@@ -1,0 +1,8 @@
+-- Revert fencepost:policy/next_slot from pg
+
+begin;
+set local role fencepost_owner;
+
+drop function ledger.next_slot(ledger.target, timestamptz);
+
+commit;

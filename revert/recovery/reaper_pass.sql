@@ -1,0 +1,8 @@
+-- Revert fencepost:recovery/reaper_pass from pg
+
+begin;
+set local role fencepost_owner;
+
+drop table ledger.reaper_pass;
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert fencepost:watch/config from pg
+
+begin;
+set local role fencepost_owner;
+
+drop view audit.config;
+
+commit;
