@@ -30,10 +30,14 @@ declare
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
-    perform ledger.require('p_tokens', p_tokens is not null and array_position(p_tokens, null) is null);
+    perform ledger.require(
+        'p_tokens', p_tokens is not null and array_position(p_tokens, null) is null
+    );
     perform ledger.require_text('p_label', p_label, 200);
     if cardinality(p_tokens) not between 1 and 100
-        or cardinality(p_tokens) <> (select count(distinct t.token) from unnest(p_tokens) as t (token))
+        or cardinality(p_tokens) <> (
+            select count(distinct t.token) from unnest(p_tokens) as t (token)
+        )
     then
         raise exception 'p_tokens is not a list of 1 to 100 different tokens'
             using errcode = 'KN104',
@@ -57,7 +61,7 @@ end
 $fn$;
 
 comment on function kernel.claim_many(text, uuid[], text, interval) is
-$doc$Leases as many ready campaigns as there are tokens, or as many as are ready, in one transaction.
+$doc$Leases as many campaigns as there are tokens, or as many as are ready, in one transaction.
 
 Parameters
     p_class      the class

@@ -115,7 +115,7 @@ end
 $fn$;
 
 comment on function ledger.claim_one(ledger.class, bytea, text, interval) is
-$doc$Leases the next ready campaign of a class to the session's principal; no row where none is ready.
+$doc$Leases the next ready campaign of a class to the session's principal; no row where none is.
 
 Parameters
     p_class         the class, held by ledger.hold_class

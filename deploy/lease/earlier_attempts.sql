@@ -28,7 +28,7 @@ as $fn$
 $fn$;
 
 comment on function ledger.earlier_attempts(text, bigint) is
-$doc$The ended attempts of a campaign and of those it inherits from: jsonb array, oldest first.$doc$;
+$doc$The ended attempts of a campaign and those it inherits from: a jsonb array, oldest first.$doc$;
 
 create or replace function ledger.refused_fingerprints(p_class text, p_campaign_id bigint)
     returns text[]
@@ -60,6 +60,7 @@ $fn$;
 
 comment on function ledger.refused_fingerprints(text, bigint) is
 $doc$The fingerprints of attempts that failed, were rejected or were contradicted, inherited ones
-included, less those that an admin has allowed again. Outdated and lost attempts are not among them: the same outcome may be right.$doc$;
+included, less those that an admin has allowed again. Outdated and lost attempts are not among them:
+the same outcome may be right.$doc$;
 
 commit;

@@ -121,7 +121,7 @@ end
 $fn$;
 
 comment on function kernel.check(text) is
-$doc$Rebuilds every campaign of a class from its events and compares, and makes every checkpoint again.
+$doc$Rebuilds every campaign of a class from its events and compares; makes every checkpoint again.
 
 Parameters
     p_class  the class

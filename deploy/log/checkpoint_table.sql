@@ -30,7 +30,7 @@ alter table ledger.checkpoint enable always trigger checkpoint_10_append_only;
 alter table ledger.checkpoint enable always trigger checkpoint_20_no_truncate;
 
 comment on table ledger.checkpoint is
-    'Digests of the log, each chained to the one before. Kept outside as well, they show tampering.';
+    'Digests of the log, each chained to the one before. Kept outside, they show tampering.';
 comment on column ledger.checkpoint.upto_xid is
     'It covers the events of earlier epochs, and those of upto_epoch before this transaction.';
 
@@ -93,7 +93,7 @@ as $fn$
 $fn$;
 
 comment on function ledger.log_digest(text, integer, xid8, integer, xid8, bytea) is
-$doc$Counts and digests the events of a class from one place of its log to another, chained to p_previous.
+$doc$Counts and digests the events of a class from one place of its log to another, after p_previous.
 
 Parameters
     p_class                   the class

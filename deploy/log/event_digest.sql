@@ -27,8 +27,8 @@ as $fn$
 $fn$;
 
 comment on function ledger.event_digest(ledger.campaign_event) is
-$doc$The SHA-256 (32 bytes) of an event: version 1 of the list of its columns, each with its length, so
-that no two events have one text.$doc$;
+$doc$The SHA-256 (32 bytes) of an event: version 1 of the list of its columns, each with its length,
+so that no two events have one text.$doc$;
 
 create or replace function ledger.chain(p_digests bytea[])
     returns bytea

@@ -97,7 +97,7 @@ end
 $fn$;
 
 comment on function ledger.tg_observation__guard() is
-$doc$Lets an observation be reported once, and nothing else of it change; and be pruned after its time.
+$doc$Lets an observation be reported once and pruned after its time; nothing else of it changes.
 
 Errors
     KN902 append_only$doc$;

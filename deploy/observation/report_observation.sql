@@ -249,8 +249,8 @@ green confirms and red contradicts a campaign that was verified, under this gene
 Scheduled green lapses a campaign that was ready, under this generation, with nothing submitted.
 
 Answers
-    ok (note: the move, or why there was none: superseded, quiet, retired, not_scheduled, not_settled,
-    not_independent, in_progress; duplicate: reported before with this content), forbidden,
+    ok (note: the move, or why there was none: superseded, quiet, retired, not_scheduled,
+    not_settled, not_independent, in_progress; duplicate: reported before with this content), forbidden,
     not_holder, stale (reported before with other content)
 
 Errors

@@ -72,8 +72,8 @@ end
 $fn$;
 
 comment on function kernel.new_epoch(text, text) is
-$doc$Begins a new epoch of a class: to be called after a restore to a point in time, or a failover that
-lost commits, before anybody works in it again.
+$doc$Begins a new epoch of a class: to be called after a restore to a point in time, or a failover
+that lost commits, before anybody works in it again.
 
 Parameters
     p_class   the class

@@ -101,7 +101,7 @@ end
 $fn$;
 
 comment on function kernel.prune(text, integer) is
-$doc$Removes what closed longer ago than the class keeps it: campaigns with all their history, reported
+$doc$Removes what closed longer ago than the class keeps it: campaigns with all their history,
 observations, refusals.
 
 Parameters

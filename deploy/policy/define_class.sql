@@ -120,7 +120,7 @@ begin
     v_policy.is_paused := false;
     insert into ledger.class select v_policy.* on conflict (class) do nothing;
     if not found then
-        -- for update: it waits for every claim under way, so that none is missed when seats are set.
+        -- for update: it waits for every claim under way; none is missed when seats are set.
         select c.* into v_present from ledger.class as c where c.class = p_class for update;
         v_policy.epoch      := v_present.epoch;
         v_policy.is_paused  := v_present.is_paused;

@@ -48,8 +48,8 @@ end
 $fn$;
 
 comment on function ledger.hold_class(text) is
-$doc$The class p_class and its policy, which nobody sets anew until the transaction ends. The first lock
-of the one order: class, target, seat, campaign, attempt, bundle.
+$doc$The class p_class and its policy, which nobody sets anew until the transaction ends. The first
+lock of the one order: class, target, seat, campaign, attempt, bundle.
 
 Errors
     KN106 unknown_class$doc$;

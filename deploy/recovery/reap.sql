@@ -119,8 +119,8 @@ Parameters
     p_class  the class
     p_limit  how many moves at most, 1 to 10000
 
-While the class is paused, losses are not counted. Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
-returns fewer rows than p_limit.
+Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
+returns fewer rows than p_limit. While the class is paused, losses are not counted.
 
 Answers
     one ok row per move, its note the transition (lose, lose_verification, lose_promotion, expire);

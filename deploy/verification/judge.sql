@@ -240,7 +240,8 @@ Accepted in a class that promotes, the lease goes on: the caller promotes under 
 
 Answers
     ok (duplicate: judged before with this content), forbidden, stale, not_holder, illegal,
-    self_verdict, same_family, bundle_mismatch (digest or fingerprint), repeated, paused (accepted), no_evidence
+    self_verdict, same_family, bundle_mismatch (digest or fingerprint), repeated, paused (accepted),
+    no_evidence
 
 Errors
     KN101, KN102, KN103, KN108, KN111, KN112, KN114 verdict_contradicts_exit_code

@@ -117,7 +117,8 @@ begin
             from ledger.campaign as c
             where c.class = p_class
               and (c.state = 'parked'
-                   or (c.state in ('cancelled', 'lapsed') and c.closed_at between v_begin and v_now))
+                   or (c.state in ('cancelled', 'lapsed')
+                       and c.closed_at between v_begin and v_now))
         ) then 'failing'
         else 'autonomous'
     end;
@@ -135,8 +136,8 @@ end
 $fn$;
 
 comment on function kernel.exercise_report(text, interval) is
-$doc$Counts, per day and for the whole window up to now, what a class did by itself. For auditors and
-admins; no row to anybody else.
+$doc$Counts, per day and for the whole window up to now, what a class did by itself. For auditors
+and admins; no row to anybody else.
 
 Parameters
     p_class   the class

@@ -125,8 +125,8 @@ end
 $fn$;
 
 comment on function kernel.health() is
-$doc$Looks over every class and the server, for auditors and admins: one row per subject, with whether it
-is well and what to do where it is not. No row to anybody else.
+$doc$Looks over every class and the server, for auditors and admins: one row per subject, with
+whether it is well and what to do where it is not. No row to anybody else.
 
 Subjects of a class: reaper_last_pass_s, expired_leases, overdue_observations, parked_campaigns,
 unjudgeable_campaigns. Of the server: oldest_snapshot_s, dead_rows, notification_queue_share. What
