@@ -96,7 +96,8 @@ Parameters
     p_content_sha256  the digest of the call, by which its repeat is recognised
 
 Takes the lease away, frees its seat and raises the generation as ledger.transition says. The
-caller holds the row lock; whether the move is legal for this session is for the table's trigger to say.
+caller holds the row lock; whether the move is legal for this session is for the table's trigger to
+say.
 
 Returns the row as written.
 

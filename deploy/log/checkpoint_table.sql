@@ -93,7 +93,7 @@ as $fn$
 $fn$;
 
 comment on function ledger.log_digest(text, integer, xid8, integer, xid8, bytea) is
-$doc$Counts and digests the events of a class from one place of its log to another, after p_previous.
+$doc$Counts and digests the events of a class from one place of its log to another.
 
 Parameters
     p_class                   the class

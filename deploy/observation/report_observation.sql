@@ -250,8 +250,8 @@ Scheduled green lapses a campaign that was ready, under this generation, with no
 
 Answers
     ok (note: the move, or why there was none: superseded, quiet, retired, not_scheduled,
-    not_settled, not_independent, in_progress; duplicate: reported before with this content), forbidden,
-    not_holder, stale (reported before with other content)
+    not_settled, not_independent, in_progress; duplicate: reported before with this content),
+    forbidden, not_holder, stale (reported before with other content)
 
 Errors
     KN101, KN102, KN103, KN107, KN110, KN111, KN112

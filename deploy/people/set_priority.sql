@@ -29,7 +29,7 @@ end
 $fn$;
 
 comment on function ledger.lock_act(text, bigint, bigint) is
-$doc$Locks an open campaign in the generation that an admin saw; a row of nulls where it is not.$doc$;
+$doc$Locks an open campaign in the generation that an admin saw; nulls where it is not.$doc$;
 
 create or replace function kernel.set_priority(
     p_class       text,
