@@ -1,6 +1,6 @@
 -- kernel.define_target makes a watched thing of a class, or replaces what is said of it.
 \ir ../_support/fixture.psql
-select plan(73);
+select plan(69);
 
 select testing.callable_by('kernel.define_target', 'admin');
 
