@@ -1,7 +1,7 @@
 -- kernel.dismiss takes an enrolment away, and at once every lease that is held by it.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(43);
+select plan(44);
 
 create function testing.dismissing(p_principal text, p_duty text, p_class text default 'fix')
     returns text
@@ -218,6 +218,20 @@ select results_eq(
     $$ select c.state, c.loss_count from testing.campaign('parser', 'late') as c $$,
     $$ values ('ready'::text, 0) $$,
     'does not count a lease that had run out either, though one loss would have parked it'
+);
+
+-- Where a budget is spent already, an uncounted loss is not the one that parks.
+select testing.class('spent', '{"loss_budget": 1}');
+select testing.leased('parser', 'spent');
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'spent') $$);
+select testing.must('admin_1', testing.on_campaign(
+    'redrive', '{"p_budgets": "{}"}', 'parser', 'spent'));
+select testing.claim('parser', 'spent');
+select testing.must('admin_1', testing.dismissing('worker_1', 'worker', 'spent'));
+select results_eq(
+    $$ select c.state, c.loss_count from testing.campaign('parser', 'spent') as c $$,
+    $$ values ('ready'::text, 1) $$, 'parks nothing by a dismissal, though the budget is spent'
 );
 
 -- A role that is gone is dismissed by its name.

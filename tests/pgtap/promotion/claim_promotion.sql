@@ -1,7 +1,7 @@
 -- kernel.claim_promotion hands an accepted attempt, whose promotion was left, to one verifier.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(38);
+select plan(39);
 
 select testing.callable_by('kernel.claim_promotion', 'verifier');
 
@@ -27,7 +27,12 @@ select is(testing.ledger_digest(true), :'before', 'and writes nothing then, not 
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'ship') $$);
 select testing.clock_passes('1 minute');
+select testing.class('abroad', '{"promotes": true}');
 set local session authorization verifier_2;
+select is_empty(
+    $$ select * from kernel.claim_promotion(p_class => 'abroad', p_token => gen_random_uuid()) $$,
+    'returns nothing of another class'
+);
 select results_eq(
     $$ select outcome, duplicate, moved, note, class, campaign_id, generation, state,
               lease_expires_at, message, attempt_no, attempt_limit, lease_cap_at
