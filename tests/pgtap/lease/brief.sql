@@ -1,6 +1,6 @@
 -- kernel.brief tells the holder of a lease what there is to do, and nobody else.
 \ir ../_support/fixture.psql
-select plan(28);
+select plan(29);
 
 select testing.callable_by('kernel.brief', 'worker');
 
@@ -203,6 +203,21 @@ select testing.refused(
                                   p_generation => 1, p_token => testing.token()) $$,
     'forbidden', 'kernel.brief answers forbidden also where there is no such campaign'
 );
+
+-- The holder itself, in a state that is not for this move.
+reset session authorization;
+grant fencepost_worker to verifier_2;
+select testing.must('admin_1', $$
+    select * from kernel.enrol(p_class => 'ship', p_principal => 'verifier_2', p_duty => 'worker')
+$$);
+select testing.verifying('both', 'ship', 'verifier_2');
+set local session authorization verifier_2;
+select testing.refused(
+    $$ select * from kernel.brief(p_class => 'ship', p_campaign_id => testing.id('both', 'ship'),
+           p_generation => 2, p_token => testing.token('verifier_2')) $$,
+    'illegal', 'kernel.brief answers illegal to the holder of a verification'
+);
+set local session authorization worker_1;
 
 -- == misuse =======================================================================================
 
