@@ -28,7 +28,7 @@ as $fn$
 $fn$;
 
 comment on function ledger.earlier_attempts(text, bigint) is
-$doc$The ended attempts of a campaign and of those it inherits from: jsonb array, oldest first.$doc$;
+$doc$The ended attempts of a campaign and those it inherits from: a jsonb array, oldest first.$doc$;
 
 create or replace function ledger.refused_fingerprints(p_class text, p_campaign_id bigint)
     returns text[]
