@@ -89,8 +89,8 @@ from (values ('null'), ('promoted_at + interval ''1 s''')) as v (value);
 
 -- What no trigger stops, the constraints do.
 select testing.raises(
-    format('update ledger.attempt set %s where class = ''fix'' and campaign_id = testing.id(''live'')',
-           c.change),
+    format('update ledger.attempt set %s '
+           'where class = ''fix'' and campaign_id = testing.id(''live'')', c.change),
     '23514', null, 'ledger.attempt has no row with ' || c.change
 )
 from (values

@@ -141,8 +141,8 @@ create table testing.bait (event_no bigint, transition text, from_state text, to
 create function testing.tg_bait() returns trigger language plpgsql as $fn$
 begin
     insert into ledger.campaign_event
-    select e.class, e.campaign_id, new.event_no, new.transition, new.from_state,
-           new.to_state, e.generation, e.by_principal, e.holder, false, e.next_attempt_at, e.at, e.epoch, e.xid
+    select e.class, e.campaign_id, new.event_no, new.transition, new.from_state, new.to_state,
+           e.generation, e.by_principal, e.holder, false, e.next_attempt_at, e.at, e.epoch, e.xid
     from ledger.campaign_event as e
     where e.class = 'fix' and e.campaign_id = testing.id() and e.event_no = 2;
     return null;

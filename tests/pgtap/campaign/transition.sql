@@ -78,7 +78,8 @@ select is_empty(
 create function testing.by_hand(p_who text) returns setof text language plpgsql as $fn$
 begin
     return query select testing.raises(
-        s.statement, 'KN902', null, format('ledger.transition is closed to %s: %s', p_who, s.statement)
+        s.statement, 'KN902', null,
+        format('ledger.transition is closed to %s: %s', p_who, s.statement)
     )
     from (values
         ('insert into ledger.transition select ''skip'', from_state, ''verified'', duties, lease, '

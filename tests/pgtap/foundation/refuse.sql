@@ -50,7 +50,7 @@ select is(testing.knocks(60), 60::bigint, 'ledger.refuse answers sixty refusals 
 select is(testing.recorded(), 60::bigint, 'ledger.refuse records sixty refusals in a minute');
 select is(testing.suppressed(), 0::bigint, 'ledger.refuse suppresses none of sixty');
 select testing.clock_passes('59 seconds');
-select is(testing.knocks(40), 40::bigint, 'ledger.refuse answers what it does not record all the same');
+select is(testing.knocks(40), 40::bigint, 'ledger.refuse answers what it does not record as well');
 select is(testing.recorded(), 60::bigint, 'ledger.refuse records nothing beyond sixty in a minute');
 select is(
     (select array_agg(r.suppressed order by r.refusal_no desc)

@@ -102,7 +102,7 @@ select results_eq(
     $$ values ('1', 'failed', 'it does not compile', 'a new lexer', 'patch-0', 'worker_1'),
               ('2', 'rejected', 'a test is red', 'by patch-1', 'patch-1', 'worker_2'),
               ('3', 'released', null, null, null, 'worker_1') $$,
-    'kernel.brief lists every earlier attempt with its reason, oldest first, and not the present one'
+    'kernel.brief lists every earlier attempt with its reason, oldest first, not the present one'
 );
 select is(
     (select b.attempts -> 0
