@@ -1,6 +1,6 @@
 -- kernel.submit hands a result over for verification, once, under the lease it was made with.
 \ir ../_support/fixture.psql
-select plan(59);
+select plan(60);
 
 select testing.callable_by('kernel.submit', 'worker');
 
@@ -61,6 +61,21 @@ select testing.duplicate(
            p_evidence_sha256 => sha256('log')) $$,
     'kernel.submit repeated is a duplicate and writes nothing, however its jsonb is spaced'
 );
+set local bytea_output = 'escape';
+set local extra_float_digits = -15;
+set local timezone = 'Asia/Kathmandu';
+set local datestyle = 'SQL, DMY';
+select testing.duplicate(
+    $$ select * from kernel.submit(
+           p_class => 'fix', p_campaign_id => testing.id(), p_generation => 1,
+           p_token => testing.token(), p_fingerprint => 'patch-1', p_approach => 'a new lexer',
+           p_result => '{"base":"b1","commit":"c1"}', p_evidence_uri => 'file:///log',
+           p_evidence_sha256 => sha256('log')) $$,
+    'kernel.submit repeated is a duplicate whatever the session''s settings are'
+);
+set local bytea_output = 'hex';
+set local timezone = 'UTC';
+set local datestyle = 'ISO, MDY';
 select testing.claim_verification();
 select testing.duplicate(
     $$ select * from kernel.submit(

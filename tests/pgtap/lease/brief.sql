@@ -1,6 +1,6 @@
 -- kernel.brief tells the holder of a lease what there is to do, and nobody else.
 \ir ../_support/fixture.psql
-select plan(29);
+select plan(30);
 
 select testing.callable_by('kernel.brief', 'worker');
 
@@ -116,6 +116,17 @@ select is(
     ),
     'kernel.brief tells of an attempt these nine things'
 );
+set local timezone = 'Asia/Kathmandu';
+set local datestyle = 'SQL, DMY';
+select is(
+    (select b.attempts -> 0 ->> 'begun_at'
+     from kernel.brief(p_class => 'fix', p_campaign_id => testing.id(),
+                       p_generation => testing.generation(), p_token => testing.token()) as b),
+    '2026-09-01T03:00:00+00:00',
+    'kernel.brief writes times in UTC, whatever the session''s time zone and style are'
+);
+set local timezone = 'UTC';
+set local datestyle = 'ISO, MDY';
 select is(
     (select b.refused_fingerprints
      from kernel.brief(p_class => 'fix', p_campaign_id => testing.id(),
