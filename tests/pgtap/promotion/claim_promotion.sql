@@ -88,7 +88,8 @@ select results_eq(
     $$ select duplicate, campaign_id, generation, lease_expires_at
        from kernel.claim_promotion(
            p_class => 'ship', p_token => testing.token('verifier_2')) $$,
-    $$ values (true, testing.id('parser', 'ship'), 4::bigint, '2026-09-01 03:21+00'::timestamptz) $$,
+    $$ values (true, testing.id('parser', 'ship'), 4::bigint,
+               '2026-09-01 03:21+00'::timestamptz) $$,
     'with the lease as it stands, also when it has run out'
 );
 reset session authorization;
@@ -290,7 +291,7 @@ select results_eq(
     $$ select 'ok'::text, testing.clock() + interval '4 hours' $$,
     'takes a lease of lease_max, and a label of 200 bytes'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     $$ select * from kernel.claim_promotion(p_class => 'left', p_token => gen_random_uuid()) $$,
     'KN112', null, 'wants a transaction that may write'

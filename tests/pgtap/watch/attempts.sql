@@ -51,7 +51,8 @@ select results_eq(
                'a test is red'),
               ('ship', 3, 5, 'worker_1', 'north', null, '2026-09-01 03:04+00',
                '2026-09-01 03:04+00', 'patch-2', 'by patch-2', null, null, null),
-              ('fix', 1, 1, 'worker_1', 'north', null, '2026-09-01 03:05+00', null, null, null, null,
+              ('fix', 1, 1, 'worker_1', 'north', null, '2026-09-01 03:05+00', null, null, null,
+               null,
                null, null) $$,
     'shows every attempt: by whom, what was tried, how it ended and why'
 );

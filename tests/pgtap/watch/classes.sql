@@ -86,7 +86,8 @@ select is_empty(
 reset session authorization;
 
 create role two login;
-grant fencepost_worker, fencepost_reaper to two;
+grant fencepost_worker to two;
+grant fencepost_reaper to two;
 set local session authorization two;
 select results_eq(
     'select * from kernel.classes()', array['elsewhere', 'fix', 'ship'],
@@ -103,7 +104,7 @@ select is_empty(
 );
 
 -- It is read where nothing can be written, too.
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 set local session authorization reaper_1;
 select results_eq(
     'select * from kernel.classes()', array['elsewhere', 'fix', 'ship'],

@@ -11,7 +11,8 @@ create function pg_temp.due(p_principal name, p_class text default 'fix')
     returns timestamptz
     language sql
 as $fn$
-    select (testing.act(p_principal, testing.call('next_due', jsonb_build_object('p_class', p_class)))
+    select (testing.act(p_principal,
+                        testing.call('next_due', jsonb_build_object('p_class', p_class)))
             ->> 'next_due')::timestamptz
 $fn$;
 
@@ -62,7 +63,9 @@ select is(pg_temp.due('verifier_2'), null, 'says nothing of what is parked');
 -- == a sensor =====================================================================================
 
 select testing.class('seen');
-select testing.target_in('parser', 'seen', '{"observe_every": "1 hour", "observe_within": "10 minutes"}');
+select testing.target_in(
+    'parser', 'seen', '{"observe_every": "1 hour", "observe_within": "10 minutes"}'
+);
 select is(
     pg_temp.due('sensor_1', 'seen'), '2026-09-01 03:16+00', 'says now to a sensor of a new target'
 );
