@@ -194,6 +194,9 @@ $fn$;
 comment on function ledger.tg_campaign__log() is
 $doc$Writes the event of a move, in the move's own transaction: both stand or neither.
 
+Errors
+    KN901 move_refused (fired for another table)
+
 Writes
     ledger.campaign_event$doc$;
 

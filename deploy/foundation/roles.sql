@@ -51,10 +51,14 @@ exception
     when insufficient_privilege then
         raise exception 'role "%" may not become fencepost_owner', current_user
             using errcode = 'insufficient_privilege',
-                  detail  = 'A second deployer on 16 or later needs ADMIN OPTION from the first.',
-                  hint    = format(
-                      'Let the first deployer run: grant fencepost_owner to %I with admin option',
-                      current_user);
+                  detail  = 'The deployer makes every object as fencepost_owner.',
+                  hint    = case
+                      when current_setting('server_version_num')::integer < 160000
+                          then 'Deploy as a role with CREATEROLE.'
+                      else format('From PostgreSQL 16 on a second deployer needs ADMIN OPTION '
+                                  'from the first, who runs: '
+                                  'grant fencepost_owner to %I with admin option', current_user)
+                  end;
 end
 $do$;
 

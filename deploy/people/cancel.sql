@@ -33,7 +33,8 @@ begin
     perform ledger.enter();
     perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
     perform ledger.require('p_quiet_for', p_quiet_for is not null);
-    if p_quiet_for < interval '0' or p_quiet_for > interval '31 days' then
+    -- Compared in seconds: as intervals '1 year -330 days' is 30 days, and lasts for 35.
+    if extract(epoch from p_quiet_for) not between 0 and extract(epoch from interval '31 days') then
         raise exception 'quiet_for is out of range'
             using errcode = 'KN104',
                   detail  = 'It lasts from 0 to 31 days.',

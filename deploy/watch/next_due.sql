@@ -39,7 +39,9 @@ begin
         ) into v_due;
     end if;
     if ledger.is_enrolled(p_class, 'sensor') then
-        select least(v_due, min(t.next_slot_at)) into v_due
+        -- A slot that somebody has begun is offered again only when he does not report it in time.
+        select least(v_due, min(greatest(t.next_slot_at, t.slot_begun_at + t.observe_within)))
+        into v_due
         from ledger.target as t
         where t.class = p_class;
     end if;

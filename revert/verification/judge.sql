@@ -3,6 +3,8 @@
 begin;
 set local role fencepost_owner;
 
-drop function kernel.judge(text, bigint, bigint, uuid, text, bytea, text, text, integer, text, text, bytea);
+drop function kernel.judge(
+    text, bigint, bigint, uuid, text, bytea, text, text, integer, text, text, bytea
+);
 
 commit;

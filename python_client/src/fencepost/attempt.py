@@ -16,8 +16,8 @@ import psycopg
 from . import checkout, environment, runner, supervisor, text
 from .checkout import GitError, Interrupted, Snapshot, Unusable, Workspace
 from .connection import Link
-from .console import Console
-from .errors import FencepostError, Refused, Repeated
+from .console import Console, clock_time
+from .errors import FencepostError, Refused, Repeated, ServerUnreachable
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .polling import Step
@@ -102,20 +102,27 @@ class Attempts:
         lease = self._claim()
         if lease is None:
             return Step.NOTHING
-        self._console.event("claimed", lease, expires=f"{lease.lease_expires_at:%H:%M:%SZ}")
+        self._console.event("claimed", lease, expires=clock_time(lease.lease_expires_at))
         with Interrupt() as lost, LeaseKeeper(self._link, self._renew, lease, lost) as keeper:
-            root = Path(tempfile.mkdtemp(prefix="fencepost-"))
+            root: Path | None = None
             try:
-                ending = self._attempt(lease, root, keeper, lost)
+                try:
+                    root = Path(tempfile.mkdtemp(prefix="fencepost-"))
+                    ending = self._attempt(lease, root, keeper, lost)
+                except OSError as error:
+                    ending = _Release(reason=f"the worker's machine: {error}", is_trouble=True)
                 return self._conclude(lease, keeper, ending)
             except Refused as error:
                 self._console.event("lost", lease, reason=error)
                 return Step.DONE
+            except ServerUnreachable:
+                raise
             except BaseException:
                 self._give_back(lease, keeper)
                 raise
             finally:
-                supervisor.discard(root)
+                if root is not None:
+                    supervisor.discard(root)
 
     def _claim(self) -> Lease | None:
         """Claim with a token that is kept until the answer is known, whatever happens between."""
@@ -126,6 +133,7 @@ class Attempts:
                 self._class, token=self._token, lease_for=self._lease_for
             ),
             patience=self._patience,
+            unless=self._interrupt,
         )
         self._token = None
         return lease
@@ -134,7 +142,11 @@ class Attempts:
         return Worker(connection).renew(lease, lease_for=self._lease_for)
 
     def _call(self, function: Callable[[Worker], T]) -> T:
-        return self._link.call(lambda connection: function(Worker(connection)), heed=False)
+        return self._link.call(
+            lambda connection: function(Worker(connection)),
+            patience=self._patience,
+            unless=self._interrupt,
+        )
 
     def _attempt(self, lease: Lease, root: Path, keeper: LeaseKeeper, lost: Interrupt) -> _Ending:
         """Do the work; no transaction is open meanwhile."""
@@ -144,7 +156,7 @@ class Attempts:
                 repository, ref = checkout.location(assignment.location)
                 workspace = Workspace(root, interrupt=stop)
                 base = workspace.clone(repository, ref)
-            except (GitError, OSError) as error:
+            except GitError as error:
                 return _Release(reason=f"the clone could not be made: {error}", is_trouble=True)
             except Interrupted as error:
                 return _Release(reason=f"the worker was stopped: {error}")

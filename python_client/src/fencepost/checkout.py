@@ -34,8 +34,12 @@ ZERO = "0" * 40
 
 SHA = re.compile(r"[0-9a-f]{40}\Z")
 
+STORE = "base.git"
+"""The name of a workspace's own repository, below its root."""
+
 GITLINK = "160000"
 _SYMLINK = "120000"
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 _LOCAL_LIMIT = timedelta(minutes=10)
 _REMOTE_LIMIT = timedelta(minutes=30)
@@ -197,6 +201,10 @@ class Git:
         if tree is not None:
             environment["GIT_WORK_TREE"] = str(tree)
             command += ["-c", "core.bare=false"]
+        else:
+            # Newer gits read attributes from HEAD in a bare repository; a diff is to be the same
+            # wherever it is made.
+            command += ["-c", f"attr.tree={_EMPTY_TREE}"]
         if index is not None:
             environment["GIT_INDEX_FILE"] = str(index)
         environment |= identity or {}
@@ -415,7 +423,7 @@ class Workspace:
         self.root = root
         self.files = root / "work"
         """The command's folder: an ordinary clone, with nowhere to push to."""
-        self._store = Git(root / "base.git", interrupt=interrupt)
+        self._store = Git(root / STORE, interrupt=interrupt)
         self._identity: tuple[int, int] | None = None
         self.base = ""
 

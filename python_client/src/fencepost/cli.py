@@ -115,6 +115,7 @@ def worker(
     reason. COMMAND sees a scrubbed environment; what this account can read, it can read too.
     """
     command = [_program(command[0]), *command[1:]]
+    _program("git")
     length = _duration(lease_for)
     with _session("worker", service=service, dsn=dsn, label=label, once=once) as session:
         attempts = Attempts(
@@ -156,6 +157,7 @@ def verifier(
     The acceptance command of the target is run on the submitted commit as it is, with a scrubbed
     environment. It runs what somebody else wrote; what this account can read, it can read too.
     """
+    _program("git")
     length = _duration(lease_for)
     with _session("verifier", service=service, dsn=dsn, label=label, once=once) as session:
         verifications = Verifications(
@@ -227,7 +229,8 @@ def _session(
     console = Console(role)
     with Interrupt() as interrupt:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda got, _: interrupt.set(signal.Signals(got).name))
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
+                signal.signal(number, lambda got, _: interrupt.set(signal.Signals(got).name))
         try:
             conninfo = connection.conninfo(
                 dsn=dsn, service=service, application=f"fencepost {role} {label or ''}".strip()
@@ -235,7 +238,6 @@ def _session(
             link = Link(
                 lambda: connection.connect(conninfo),
                 connection=connection.first_connection(conninfo),
-                interrupt=interrupt,
                 tell=lambda what: console.event("connection", state=what),
             )
             try:

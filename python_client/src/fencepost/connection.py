@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ API_VERSIONS = range(1, 2)
 """Versions of the kernel's functions that this client knows."""
 
 _RETRIES = 8
+_HURRY = timedelta(seconds=10)
 _SECRETS = ("password", "sslpassword")
 _DEFAULTS = {
     # A server that vanished is noticed in half a minute rather than in two hours.
@@ -125,7 +127,6 @@ class Link:
 
     :param connect: opens a connection.
     :param connection: the first one, if there is one already.
-    :param interrupt: ends the waiting for a server that does not come back.
     :param tell: is told, in a sentence, when the connection is lost and when it is back.
     """
 
@@ -134,12 +135,10 @@ class Link:
         connect: Callable[[], psycopg.Connection[Any]],
         *,
         connection: psycopg.Connection[Any] | None = None,
-        interrupt: Interrupt,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._connect = connect
         self._connection = connection
-        self._interrupt = interrupt
         self._tell = tell
         self._lock = threading.Lock()
 
@@ -148,16 +147,17 @@ class Link:
         function: Callable[[psycopg.Connection[Any]], T],
         *,
         patience: timedelta | None = timedelta(minutes=1),
-        heed: bool = True,
+        unless: Interrupt | None = None,
+        hurry: timedelta = _HURRY,
     ) -> T:
         """Call *function* with the connection; repeat it after a lost one or a *retry* answer.
 
-        :param patience: how long to look for the server; ``None``: until the interrupt.
-        :param heed: whether to give up when the interrupt is set.
+        :param patience: how long to look for a server that is gone; ``None``: for ever.
+        :param unless: while this is set, *hurry* at most.
         :raises ServerUnreachable: the server did not come back in that time.
         :raises Retry: the answer was still *retry* after several calls.
         """
-        deadline = None if patience is None else clock.now() + patience.total_seconds()
+        lost_at: float | None = None
         retries = losses = 0
         with self._lock:
             while True:
@@ -167,20 +167,23 @@ class Link:
                     retries += 1
                     if retries >= _RETRIES:
                         raise
-                    self._pause(min(2.0, 0.05 * 2**retries), heed=heed)
+                    _pause(min(2.0, 0.05 * 2**retries), unless)
                 except psycopg.OperationalError as error:
                     if self._connection is not None and not self._connection.closed:
                         raise
                     self.drop()
                     losses += 1
+                    lost_at = clock.now() if lost_at is None else lost_at
                     if losses == 1:
                         self._tell(f"connection lost, trying again: {error}")
                         continue
+                    longest = hurry if unless else patience
                     wait = min(5.0, 0.1 * 2**losses)
-                    over = deadline is not None and clock.now() + wait > deadline
-                    if over or (heed and self._interrupt):
+                    if longest is not None and (
+                        clock.now() + wait > lost_at + longest.total_seconds()
+                    ):
                         raise ServerUnreachable(str(error)) from error
-                    self._pause(wait, heed=heed)
+                    _pause(wait, unless)
                 else:
                     if losses:
                         self._tell("connection is back")
@@ -191,16 +194,17 @@ class Link:
             self._connection = self._connect()
         return self._connection
 
-    def _pause(self, seconds: float, *, heed: bool) -> None:
-        """Wait for about *seconds*, each time another while, so that many do not come at once."""
-        seconds *= random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
-        if heed:
-            self._interrupt.wait(seconds)
-        else:
-            threading.Event().wait(seconds)
-
     def drop(self) -> None:
         """Close the connection, if there is one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _pause(seconds: float, unless: Interrupt | None) -> None:
+    """Wait for about *seconds*, each time another while, so that many do not come at once."""
+    seconds *= random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
+    if unless is None or unless:
+        time.sleep(seconds)
+    else:
+        unless.wait(seconds)

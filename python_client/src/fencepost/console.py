@@ -67,6 +67,11 @@ class Console:
             self._console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
+def clock_time(at: datetime) -> str:
+    """Return the time of day, in UTC whatever the session's time zone."""
+    return at.astimezone(UTC).strftime("%H:%M:%SZ")
+
+
 def _value(value: object) -> str:
     """Return a value on one line, quoted if it needs to be."""
     plain = text.harmless(str(value)).strip()

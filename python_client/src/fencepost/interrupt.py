@@ -20,6 +20,7 @@ class Interrupt:
         self._others = others
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._reason: str | None = None
+        self._is_closed = False
         self._lock = threading.RLock()  # a signal handler may come while its own thread is inside
 
     def set(self, reason: str) -> None:
@@ -27,7 +28,8 @@ class Interrupt:
         with self._lock:
             if self._reason is None:
                 self._reason = reason
-                os.write(self._write, b"!")
+                if not self._is_closed:
+                    os.write(self._write, b"!")
 
     @property
     def reason(self) -> str | None:
@@ -50,9 +52,12 @@ class Interrupt:
         return self._read
 
     def close(self) -> None:
-        """Give the descriptors back."""
-        os.close(self._read)
-        os.close(self._write)
+        """Give the descriptors back; who still has it may set it, and wakes nobody."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self._read)
+                os.close(self._write)
 
     def __enter__(self) -> Interrupt:
         return self

@@ -102,7 +102,8 @@ class LeaseKeeper:
                 self._lease = self._link.call(
                     lambda connection: self._renew(connection, self._lease),
                     patience=timedelta(seconds=left if left > 0 else _LAST_TRY),
-                    heed=False,
+                    unless=self._done,
+                    hurry=timedelta(0),
                 )
             except (Retry, ServerUnreachable) as error:
                 if clock.now() >= self._lease.runs_out_at:

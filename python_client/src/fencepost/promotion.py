@@ -6,19 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
 
 from . import checkout, clock
 from .checkout import ZERO, Git, GitError, Interrupted
-from .connection import Link
-from .console import Console
+from .console import Console, clock_time
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .polling import Step
-from .records import Bundle, Lease
+from .records import Bundle, Lease, Receipt
 from .verifier import Verifier
 
-T = TypeVar("T")
+Call = Callable[[Callable[[Verifier], Receipt]], Receipt]
 
 _PUSHES = 3
 _READS = timedelta(seconds=60)
@@ -45,13 +43,14 @@ class Promotion:
     What a push did is never concluded from git's answer to it, only from reading the ref. *Landed*
     means that the result is reachable from the ref: somebody may have pushed on top of it since.
 
-    :param folder: an empty folder for the git repository that this needs.
+    :param call: calls the kernel as this verifier.
+    :param folder: where to make the git repository that this needs.
     :param objects: repositories whose objects need not be fetched again.
     """
 
     def __init__(
         self,
-        link: Link,
+        call: Call,
         lease: Lease,
         bundle: Bundle,
         *,
@@ -61,7 +60,7 @@ class Promotion:
         folder: Path,
         objects: tuple[Path, ...] = (),
     ) -> None:
-        self._link = link
+        self._call = call
         self._lease = lease
         self._keeper = keeper
         self._lost = lost
@@ -203,12 +202,9 @@ class Promotion:
             ref=self._ref,
             git=output,
             remedy=remedy,
-            lease_expires=f"{self._keeper.lease.lease_expires_at:%H:%M:%SZ}",
+            lease_expires=clock_time(self._keeper.lease.lease_expires_at),
         )
         return Step.TROUBLE
-
-    def _call(self, function: Callable[[Verifier], T]) -> T:
-        return self._link.call(lambda connection: function(Verifier(connection)), heed=False)
 
 
 def _remedy(output: str) -> str:

@@ -42,7 +42,9 @@ class Reaping:
         :raises ServerUnreachable: the server is gone and did not come back.
         """
         names = self._link.call(
-            lambda connection: Reaper(connection).classes(), patience=self._patience
+            lambda connection: Reaper(connection).classes(),
+            patience=self._patience,
+            unless=self._interrupt,
         )
         last = Step.NOTHING
         for name in names:
@@ -62,6 +64,7 @@ class Reaping:
             moved = self._link.call(
                 lambda connection: Reaper(connection).reap(name, limit=_LIMIT),
                 patience=self._patience,
+                unless=self._interrupt,
             )
             for receipt in moved:
                 self._console.event("reaped", receipt, move=receipt.note, state=receipt.state)

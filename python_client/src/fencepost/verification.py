@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from . import checkout, environment, runner, supervisor, text
-from .checkout import Git, GitError, Interrupted, Workspace
+from .checkout import STORE, Git, GitError, Interrupted, Workspace
 from .connection import Link
 from .console import Console
 from .errors import Refused
@@ -124,6 +124,7 @@ class Verifications:
                 self._class, token=token, lease_for=self._lease_for
             ),
             patience=self._patience,
+            unless=self._interrupt,
         )
         self._promotion_token = None
         return lease
@@ -135,6 +136,7 @@ class Verifications:
                 self._class, token=token, lease_for=self._lease_for
             ),
             patience=self._patience,
+            unless=self._interrupt,
         )
         self._verification_token = None
         return lease
@@ -143,22 +145,31 @@ class Verifications:
         return Verifier(connection).renew(lease, lease_for=self._lease_for)
 
     def _call(self, function: Callable[[Verifier], T]) -> T:
-        return self._link.call(lambda connection: function(Verifier(connection)), heed=False)
+        return self._link.call(
+            lambda connection: function(Verifier(connection)),
+            patience=self._patience,
+            unless=self._interrupt,
+        )
 
     def _under(
         self, lease: Lease, work: Callable[[Lease, LeaseKeeper, Interrupt, Path], Step]
     ) -> Step:
         """Do *work* in a fresh folder while the lease is kept."""
         with Interrupt() as lost, LeaseKeeper(self._link, self._renew, lease, lost) as keeper:
-            root = Path(tempfile.mkdtemp(prefix="fencepost-"))
+            root: Path | None = None
             try:
+                root = Path(tempfile.mkdtemp(prefix="fencepost-"))
                 return work(lease, keeper, lost, root)
             except Refused as error:
                 event = "lost" if error.code in {"stale", "not_holder", "illegal"} else "error"
                 self._console.event(event, lease, outcome=error.code, reason=error)
                 return Step.DONE if event == "lost" else Step.TROUBLE
+            except (GitError, OSError) as error:
+                self._console.event("error", lease, reason=error)
+                return Step.TROUBLE
             finally:
-                supervisor.discard(root)
+                if root is not None:
+                    supervisor.discard(root)
 
     def _finish(self, lease: Lease, keeper: LeaseKeeper, lost: Interrupt, root: Path) -> Step:
         """Promote what was accepted before."""
@@ -175,7 +186,7 @@ class Verifications:
         *objects: Path,
     ) -> Step:
         promotion = Promotion(
-            self._link,
+            self._call,
             lease,
             bundle,
             keeper=keeper,
@@ -191,8 +202,7 @@ class Verifications:
         """Judge a submission, and promote it if it is accepted and the class says so."""
         bundle = self._call(lambda verifier: verifier.bundle(lease))
         with Interrupt(lost, self._interrupt) as stop:
-            workspace = Workspace(root, interrupt=stop)
-            judgement = self._examine(bundle, workspace, keeper, stop)
+            judgement = self._examine(bundle, root, keeper, stop)
         if keeper.is_lost:
             self._console.event("lost", lease, reason=keeper.why_lost)
             return Step.DONE
@@ -201,7 +211,7 @@ class Verifications:
             keeper.stop()
         receipt = self._judge(lease, bundle, judgement)
         if goes_on and receipt.state == "promoting":
-            return self._promote(lease, bundle, keeper, lost, root, workspace.store.folder)
+            return self._promote(lease, bundle, keeper, lost, root, root / STORE)
         return Step.TROUBLE if judgement.verdict == "unverifiable" else Step.DONE
 
     def _judge(self, lease: Lease, bundle: Bundle, judgement: _Judgement) -> Receipt:
@@ -231,12 +241,13 @@ class Verifications:
         return receipt
 
     def _examine(
-        self, bundle: Bundle, workspace: Workspace, keeper: LeaseKeeper, stop: Interrupt
+        self, bundle: Bundle, root: Path, keeper: LeaseKeeper, stop: Interrupt
     ) -> _Judgement:
         """Look at the submission, run the acceptance on it, and write down what was seen."""
         fingerprint: str | None = None
         acceptance: _Acceptance | None = None
         try:
+            workspace = Workspace(root, interrupt=stop)
             with EvidenceFile(self._evidence, bundle) as evidence:
                 evidence.note(
                     f"campaign {bundle.campaign_class}/{bundle.campaign_id}, "

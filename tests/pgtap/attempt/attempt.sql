@@ -1,6 +1,6 @@
 -- ledger.attempt is written by its campaign's moves, each part once, whoever sits at the keyboard.
 \ir ../_support/fixture.psql
-select plan(84);
+select plan(87);
 
 select testing.leased();
 select testing.submit();
@@ -89,8 +89,8 @@ from (values ('null'), ('promoted_at + interval ''1 s''')) as v (value);
 
 -- What no trigger stops, the constraints do.
 select testing.raises(
-    format('update ledger.attempt set %s where class = ''fix'' and campaign_id = testing.id(''live'')',
-           c.change),
+    format('update ledger.attempt set %s '
+           'where class = ''fix'' and campaign_id = testing.id(''live'')', c.change),
     '23514', null, 'ledger.attempt has no row with ' || c.change
 )
 from (values
@@ -99,7 +99,25 @@ from (values
     ('promotion_generation = 1')
 ) as c (change);
 
+-- The holder, if it had the table: still one attempt per lease.
+grant usage on schema ledger to worker_1;
+grant select, insert on ledger.attempt to worker_1;
 set local session authorization worker_1;
+select testing.raises(
+    format('insert into ledger.attempt (class, campaign_id, attempt_no, generation, principal, '
+           'principal_oid, token_sha256, begun_at) select class, campaign_id, attempt_no + %s, '
+           'generation + %s, principal, principal_oid, %s, begun_at from ledger.attempt '
+           'where class = ''fix'' and campaign_id = testing.id(''live'')',
+           i.number, i.generation, i.token),
+    'KN901', 'an attempt begins with the claim of its campaign only',
+    'ledger.attempt takes no attempt from the holder with another ' || i.what
+)
+from (values
+    (1, 0, 'token_sha256', 'number'), (0, 1, 'token_sha256', 'generation'),
+    (0, 0, 'sha256(''x'')', 'token')
+) as i (number, generation, token, what);
+
+set local session authorization worker_2;
 select testing.raises(
     'select * from ledger.attempt', '42501', null,
     'ledger.attempt is not to be read by a worker'

@@ -1,6 +1,6 @@
 -- kernel.fail ends an attempt that came to nothing; the campaign waits, or parks.
 \ir ../_support/fixture.psql
-select plan(38);
+select plan(41);
 
 select testing.callable_by('kernel.fail', 'worker');
 
@@ -69,6 +69,19 @@ from (values
     ('it does not compile', null, 'patch-1', 'approach'),
     ('it does not compile', 'a new lexer', null, 'fingerprint')
 ) as o (reason, approach, fingerprint, what);
+select testing.refused(
+    $$ select * from kernel.fail(p_class => 'fix', p_campaign_id => testing.id(),
+           p_generation => 1, p_token => testing.token('another'),
+           p_reason => 'it does not compile', p_approach => 'a new lexer',
+           p_fingerprint => 'patch-1') $$,
+    'stale', 'kernel.fail is no duplicate under another token, even word for word'
+);
+select testing.refused(
+    $$ select * from kernel.fail(p_class => 'fix', p_campaign_id => testing.id(),
+           p_generation => 3, p_token => testing.token(), p_reason => 'it does not compile',
+           p_approach => 'a new lexer', p_fingerprint => 'patch-1') $$,
+    'stale', 'kernel.fail is no duplicate under another generation, even word for word'
+);
 select testing.must('worker_2', format(
     'select * from kernel.fail(p_class => %L, p_campaign_id => %L, p_generation => 2, '
     'p_token => %L, p_reason => %L)', 'fix', testing.id(), testing.token('worker_2'), 'neither'
@@ -129,6 +142,21 @@ select row_eq(
     $$ select e.transition, e.is_late from testing.event('late') as e $$,
     row('fail'::text, true), 'kernel.fail is taken late while nobody else took it, and logged so'
 );
+
+-- The holder itself, in a state that is not for this move.
+reset session authorization;
+grant fencepost_worker to verifier_2;
+select testing.must('admin_1', $$
+    select * from kernel.enrol(p_class => 'ship', p_principal => 'verifier_2', p_duty => 'worker')
+$$);
+select testing.verifying('both', 'ship', 'verifier_2');
+set local session authorization verifier_2;
+select testing.refused(
+    $$ select * from kernel.fail(p_class => 'ship', p_campaign_id => testing.id('both', 'ship'),
+           p_generation => 2, p_token => testing.token('verifier_2'), p_reason => 'no') $$,
+    'illegal', 'kernel.fail answers illegal to the holder of a verification'
+);
+set local session authorization worker_1;
 
 -- == waiting and parking ==========================================================================
 

@@ -1,6 +1,6 @@
 -- kernel.release gives a campaign back without a result, at its age.
 \ir ../_support/fixture.psql
-select plan(28);
+select plan(31);
 
 select testing.callable_by('kernel.release', 'worker');
 
@@ -45,6 +45,17 @@ select testing.duplicate(
     $$ select * from kernel.release(p_class => 'fix', p_campaign_id => testing.id(),
            p_generation => 1, p_token => testing.token(), p_reason => 'shutting down') $$,
     'kernel.release repeated is a duplicate and writes nothing'
+);
+select testing.refused(
+    $$ select * from kernel.release(p_class => 'fix', p_campaign_id => testing.id(),
+           p_generation => 1, p_token => testing.token('another'),
+           p_reason => 'shutting down') $$,
+    'not_holder', 'kernel.release is no duplicate under another token, even word for word'
+);
+select testing.refused(
+    $$ select * from kernel.release(p_class => 'fix', p_campaign_id => testing.id(),
+           p_generation => 2, p_token => testing.token(), p_reason => 'shutting down') $$,
+    'stale', 'kernel.release is no duplicate under another generation, even word for word'
 );
 select testing.claim(p_worker => 'worker_2');
 select testing.duplicate(
@@ -101,6 +112,21 @@ select testing.refused(
            p_generation => 4, p_token => testing.token()) $$,
     'stale', 'kernel.release answers stale once the attempt was submitted'
 );
+
+-- The holder itself, in a state that is not for this move.
+reset session authorization;
+grant fencepost_worker to verifier_2;
+select testing.must('admin_1', $$
+    select * from kernel.enrol(p_class => 'ship', p_principal => 'verifier_2', p_duty => 'worker')
+$$);
+select testing.verifying('both', 'ship', 'verifier_2');
+set local session authorization verifier_2;
+select testing.refused(
+    $$ select * from kernel.release(p_class => 'ship', p_campaign_id => testing.id('both', 'ship'),
+           p_generation => 2, p_token => testing.token('verifier_2')) $$,
+    'illegal', 'kernel.release answers illegal to the holder of a verification'
+);
+set local session authorization worker_1;
 
 -- == releases beyond the budget ===================================================================
 

@@ -1,6 +1,6 @@
 -- kernel.submit hands a result over for verification, once, under the lease it was made with.
 \ir ../_support/fixture.psql
-select plan(56);
+select plan(60);
 
 select testing.callable_by('kernel.submit', 'worker');
 
@@ -61,6 +61,21 @@ select testing.duplicate(
            p_evidence_sha256 => sha256('log')) $$,
     'kernel.submit repeated is a duplicate and writes nothing, however its jsonb is spaced'
 );
+set local bytea_output = 'escape';
+set local extra_float_digits = -15;
+set local timezone = 'Asia/Kathmandu';
+set local datestyle = 'SQL, DMY';
+select testing.duplicate(
+    $$ select * from kernel.submit(
+           p_class => 'fix', p_campaign_id => testing.id(), p_generation => 1,
+           p_token => testing.token(), p_fingerprint => 'patch-1', p_approach => 'a new lexer',
+           p_result => '{"base":"b1","commit":"c1"}', p_evidence_uri => 'file:///log',
+           p_evidence_sha256 => sha256('log')) $$,
+    'kernel.submit repeated is a duplicate whatever the session''s settings are'
+);
+set local bytea_output = 'hex';
+set local timezone = 'UTC';
+set local datestyle = 'ISO, MDY';
 select testing.claim_verification();
 select testing.duplicate(
     $$ select * from kernel.submit(
@@ -101,6 +116,22 @@ from (values
      'evidence digest'),
     ('patch-1', 'a new lexer', '{"base": "b1", "commit": "c1"}', null, null, 'lack of evidence')
 ) as o (fingerprint, approach, result, uri, sha256, what);
+select testing.refused(
+    $$ select * from kernel.submit(
+           p_class => 'fix', p_campaign_id => testing.id(), p_generation => 1,
+           p_token => testing.token('another'), p_fingerprint => 'patch-1',
+           p_approach => 'a new lexer', p_result => '{"base":"b1","commit":"c1"}',
+           p_evidence_uri => 'file:///log', p_evidence_sha256 => sha256('log')) $$,
+    'stale', 'kernel.submit is no duplicate under another token, even word for word'
+);
+select testing.refused(
+    $$ select * from kernel.submit(
+           p_class => 'fix', p_campaign_id => testing.id(), p_generation => 2,
+           p_token => testing.token(), p_fingerprint => 'patch-1',
+           p_approach => 'a new lexer', p_result => '{"base":"b1","commit":"c1"}',
+           p_evidence_uri => 'file:///log', p_evidence_sha256 => sha256('log')) $$,
+    'not_holder', 'kernel.submit is no duplicate under another generation, even word for word'
+);
 set local session authorization worker_2;
 select testing.refused(
     $$ select * from kernel.submit(
@@ -180,6 +211,22 @@ select testing.refused(
            p_approach => null, p_result => '{}') $$,
     'illegal', 'kernel.submit answers illegal under a generation that nobody ever held'
 );
+
+-- The holder itself, in a state that is not for this move.
+reset session authorization;
+grant fencepost_worker to verifier_2;
+select testing.must('admin_1', $$
+    select * from kernel.enrol(p_class => 'ship', p_principal => 'verifier_2', p_duty => 'worker')
+$$);
+select testing.verifying('both', 'ship', 'verifier_2');
+set local session authorization verifier_2;
+select testing.refused(
+    $$ select * from kernel.submit(p_class => 'ship', p_campaign_id => testing.id('both', 'ship'),
+           p_generation => 2, p_token => testing.token('verifier_2'),
+           p_fingerprint => 'f', p_approach => null, p_result => '{"base": "b", "commit": "c"}') $$,
+    'illegal', 'kernel.submit answers illegal to the holder of a verification'
+);
+set local session authorization worker_1;
 
 -- Late, but not fenced.
 select testing.leased('late');

@@ -1,6 +1,6 @@
 -- ledger.campaign_event is what happened to campaigns: each move once, and nothing by hand.
 \ir ../_support/fixture.psql
-select plan(78);
+select plan(80);
 
 -- == what is logged ===============================================================================
 
@@ -137,11 +137,11 @@ select testing.by_hand('a superuser while other triggers are off');
 set local session_replication_role = origin;
 
 -- From within a trigger of somebody's own the depth is right, but no campaign says the same.
-create table testing.bait (event_no bigint, transition text, to_state text);
+create table testing.bait (event_no bigint, transition text, from_state text, to_state text);
 create function testing.tg_bait() returns trigger language plpgsql as $fn$
 begin
     insert into ledger.campaign_event
-    select e.class, e.campaign_id, new.event_no, new.transition, 'leased', new.to_state,
+    select e.class, e.campaign_id, new.event_no, new.transition, new.from_state, new.to_state,
            e.generation, e.by_principal, e.holder, false, e.next_attempt_at, e.at, e.epoch, e.xid
     from ledger.campaign_event as e
     where e.class = 'fix' and e.campaign_id = testing.id() and e.event_no = 2;
@@ -150,12 +150,16 @@ end
 $fn$;
 create trigger bait after insert on testing.bait for each row execute function testing.tg_bait();
 select testing.raises(
-    $$ insert into testing.bait values (3, 'submit', 'attempted') $$, 'KN901',
+    format('insert into testing.bait values (%s)', b.event), 'KN901',
     'an event is written by its move only',
-    'ledger.campaign_event takes no event from another table''s trigger'
-);
+    'ledger.campaign_event takes no event from another table''s trigger: ' || b.event
+)
+from (values
+    ('3, ''submit'', ''leased'', ''attempted'''), ('3, ''claim'', ''ready'', ''leased'''),
+    ('2, ''redrive'', ''ready'', ''leased''')
+) as b (event);
 select testing.raises(
-    $$ insert into testing.bait values (2, 'claim', 'leased') $$, '23505', null,
+    $$ insert into testing.bait values (2, 'claim', 'ready', 'leased') $$, '23505', null,
     'ledger.campaign_event takes no copy of the last event from there either'
 );
 

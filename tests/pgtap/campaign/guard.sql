@@ -1,4 +1,4 @@
--- ledger.campaign changes by legal moves of the session's own duty only, whoever is at the keyboard.
+-- ledger.campaign changes by legal moves of the session's own duty, whoever is at the keyboard.
 \ir ../_support/fixture.psql
 select plan(140);
 
@@ -40,7 +40,8 @@ begin
         update ledger.campaign as c
         set state           = p_to,
             last_transition = p_transition,
-            generation      = c.generation + (p_transition ~ '^(claim|lose|park|redrive|cancel)')::int,
+            generation      = c.generation
+                + (p_transition ~ '^(claim|lose|park|redrive|cancel)')::integer,
             parked_for      = case when p_to = 'parked' then 'by hand' end,
             closed_at       = case when p_to in ('confirmed', 'cancelled', 'lapsed')
                                    then c.last_at end
@@ -229,11 +230,16 @@ reset session authorization;
 
 -- == within a state ===============================================================================
 
-create function testing.within(p_target text, p_who text) returns setof text language plpgsql as $fn$
+create function testing.within(p_target text, p_who text)
+    returns setof text
+    language plpgsql
+as $fn$
+declare
+    v_state text := testing.state(p_target, 'ship');
 begin
     return query select testing.raises(
         testing.change(p_target, c.change), 'KN901',
-        format('a campaign changes within state %s by renewal only', testing.state(p_target, 'ship')),
+        format('a campaign changes within state %s by renewal only', v_state),
         format('ledger.campaign refuses to %s in state %s: %s', p_who, p_target, c.change)
     )
     from (values

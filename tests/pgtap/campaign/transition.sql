@@ -1,6 +1,6 @@
 -- ledger.transition holds the legal moves of the design, and nothing adds to them.
 \ir ../_support/fixture.psql
-select plan(16);
+select plan(18);
 
 select results_eq(
     $$ select transition, from_state, string_agg(to_state, ', ' order by to_state), duties::text
@@ -75,10 +75,23 @@ select is_empty(
     'ledger.transition lets only its holder return a lease, and others revoke it'
 );
 
+select is(
+    (select array_agg(distinct to_state order by to_state) from ledger.transition
+     where 'worker' = any (duties)),
+    array['attempted', 'leased', 'parked', 'ready'],
+    'ledger.transition lets no worker bring a campaign further than attempted'
+);
+select is(
+    (select array_agg(distinct d.duty) from ledger.transition, unnest(duties) as d (duty)
+     where to_state = 'confirmed'),
+    array['sensor'], 'ledger.transition lets nobody but a sensor confirm'
+);
+
 create function testing.by_hand(p_who text) returns setof text language plpgsql as $fn$
 begin
     return query select testing.raises(
-        s.statement, 'KN902', null, format('ledger.transition is closed to %s: %s', p_who, s.statement)
+        s.statement, 'KN902', null,
+        format('ledger.transition is closed to %s: %s', p_who, s.statement)
     )
     from (values
         ('insert into ledger.transition select ''skip'', from_state, ''verified'', duties, lease, '

@@ -1,6 +1,6 @@
 -- kernel.brief tells the holder of a lease what there is to do, and nobody else.
 \ir ../_support/fixture.psql
-select plan(28);
+select plan(30);
 
 select testing.callable_by('kernel.brief', 'worker');
 
@@ -102,7 +102,7 @@ select results_eq(
     $$ values ('1', 'failed', 'it does not compile', 'a new lexer', 'patch-0', 'worker_1'),
               ('2', 'rejected', 'a test is red', 'by patch-1', 'patch-1', 'worker_2'),
               ('3', 'released', null, null, null, 'worker_1') $$,
-    'kernel.brief lists every earlier attempt with its reason, oldest first, and not the present one'
+    'kernel.brief lists every earlier attempt with its reason, oldest first, not the present one'
 );
 select is(
     (select b.attempts -> 0
@@ -116,6 +116,17 @@ select is(
     ),
     'kernel.brief tells of an attempt these nine things'
 );
+set local timezone = 'Asia/Kathmandu';
+set local datestyle = 'SQL, DMY';
+select is(
+    (select b.attempts -> 0 ->> 'begun_at'
+     from kernel.brief(p_class => 'fix', p_campaign_id => testing.id(),
+                       p_generation => testing.generation(), p_token => testing.token()) as b),
+    '2026-09-01T03:00:00+00:00',
+    'kernel.brief writes times in UTC, whatever the session''s time zone and style are'
+);
+set local timezone = 'UTC';
+set local datestyle = 'ISO, MDY';
 select is(
     (select b.refused_fingerprints
      from kernel.brief(p_class => 'fix', p_campaign_id => testing.id(),
@@ -203,6 +214,21 @@ select testing.refused(
                                   p_generation => 1, p_token => testing.token()) $$,
     'forbidden', 'kernel.brief answers forbidden also where there is no such campaign'
 );
+
+-- The holder itself, in a state that is not for this move.
+reset session authorization;
+grant fencepost_worker to verifier_2;
+select testing.must('admin_1', $$
+    select * from kernel.enrol(p_class => 'ship', p_principal => 'verifier_2', p_duty => 'worker')
+$$);
+select testing.verifying('both', 'ship', 'verifier_2');
+set local session authorization verifier_2;
+select testing.refused(
+    $$ select * from kernel.brief(p_class => 'ship', p_campaign_id => testing.id('both', 'ship'),
+           p_generation => 2, p_token => testing.token('verifier_2')) $$,
+    'illegal', 'kernel.brief answers illegal to the holder of a verification'
+);
+set local session authorization worker_1;
 
 -- == misuse =======================================================================================
 

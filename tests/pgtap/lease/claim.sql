@@ -177,7 +177,8 @@ select testing.must('verifier_2', format(
 ));
 select is(testing.state('judged'), 'verifying', 'kernel.claim''s next test has its state');
 select testing.refused(
-    $$ select * from kernel.claim(p_class => 'fix', p_token => testing.token('of a verification')) $$,
+    $$ select * from kernel.claim(p_class => 'fix',
+                                  p_token => testing.token('of a verification')) $$,
     'not_holder', 'kernel.claim answers not_holder to the token of a lease of another kind'
 );
 

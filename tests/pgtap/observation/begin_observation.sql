@@ -4,7 +4,9 @@ select plan(31);
 
 select testing.callable_by('kernel.begin_observation', 'sensor');
 
-select testing.target_in('parser', 'fix', '{"observe_every": "1 day", "observe_within": "10 minutes"}');
+select testing.target_in(
+    'parser', 'fix', '{"observe_every": "1 day", "observe_within": "10 minutes"}'
+);
 select testing.target_in('lexer', 'fix');
 
 -- == what it does =================================================================================

@@ -16,7 +16,9 @@ as $fn$
         p_class, p_target, testing.token(p_name)
     ));
 $fn$;
-create function testing.number(p_name text, p_target text default 'parser', p_class text default 'fix')
+create function testing.number(
+    p_name text, p_target text default 'parser', p_class text default 'fix'
+)
     returns bigint language sql security definer
 as $fn$
     select o.observation_no from ledger.observation as o
@@ -125,8 +127,8 @@ select testing.refused(
 set local session authorization sensor_2;
 select testing.refused(
     $$ select * from kernel.report_observation(
-           p_class => 'fix', p_target => 'parser', p_number => 2, p_token => testing.token('second'),
-           p_is_green => false) $$,
+           p_class => 'fix', p_target => 'parser', p_number => 2,
+           p_token => testing.token('second'), p_is_green => false) $$,
     'not_holder', 'kernel.report_observation answers not_holder to who did not begin it'
 );
 select is(
@@ -202,7 +204,8 @@ select testing.cancel();
 select testing.clock_passes('1 day');
 select testing.observed(false);
 select row_eq(
-    $$ select c.previous_campaign_id, c.failure_count, c.failure_reason from testing.campaign() as c $$,
+    $$ select c.previous_campaign_id, c.failure_count, c.failure_reason
+       from testing.campaign() as c $$,
     row(null::bigint, 0, null::text),
     'kernel.report_observation lets none inherit that opens later'
 );
@@ -225,7 +228,9 @@ select is(
 -- == the slots ====================================================================================
 
 select testing.clock_is('2026-10-01 03:00+00');
-select testing.target_in('slots', 'fix', '{"observe_every": "1 hour", "observe_within": "5 minutes"}');
+select testing.target_in(
+    'slots', 'fix', '{"observe_every": "1 hour", "observe_within": "5 minutes"}'
+);
 select testing.begins('on time', 'slots');
 select testing.clock_is('2026-10-01 06:30+00');
 select testing.reports('on time', true, 'slots');

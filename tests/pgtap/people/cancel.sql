@@ -1,7 +1,7 @@
 -- kernel.cancel closes a campaign for good, out of every open state, and keeps it quiet if asked.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(76);
+select plan(77);
 
 select testing.callable_by('kernel.cancel', 'admin');
 
@@ -11,7 +11,8 @@ insert into testing.open_state values
     ('parked');
 grant select on testing.open_state to public;
 select testing.in_state(s.state) from testing.open_state as s;
-select testing.in_state(s.state) from unnest(array['confirmed', 'cancelled', 'lapsed']) as s (state);
+select testing.in_state(s.state)
+from unnest(array['confirmed', 'cancelled', 'lapsed']) as s (state);
 create table testing.before as
 select s.state as stood_in, c.*, c.lease_principal as holder
 from testing.open_state as s, testing.campaign('parser', 'in_' || s.state) as c;
@@ -52,7 +53,8 @@ select results_eq(
 )
 from testing.before as b;
 select results_eq(
-    format($$ select a.ending, a.reason, a.ended_at from testing.attempt('parser', %L) as a $$, b.class),
+    format($$ select a.ending, a.reason, a.ended_at from testing.attempt('parser', %L) as a $$,
+           b.class),
     case
         when b.attempt_count = 0 then 'values (null::text, null::text, null::timestamptz)'
         else $$ values ('withdrawn'::text, 'no longer wanted'::text, testing.clock()) $$
@@ -64,7 +66,8 @@ select results_eq(
 )
 from testing.before as b;
 select is(
-    (select count(*) from ledger.verdict as v where v.class in ('in_accepted', 'in_verified')), 2::bigint,
+    (select count(*) from ledger.verdict as v where v.class in ('in_accepted', 'in_verified')),
+    2::bigint,
     'leaves the verdicts that were given'
 );
 
@@ -86,12 +89,15 @@ select testing.refused(
     testing.judging('{"p_generation": 2}', 'parser', 'in_verifying'), 'stale', 'and the verifier''s'
 );
 select testing.refused(
-    testing.promotion('{"p_generation": 2}', 'parser', 'in_promoting'), 'stale', 'and the promoter''s'
+    testing.promotion('{"p_generation": 2}', 'parser', 'in_promoting'), 'stale',
+    'and the promoter''s'
 );
 select is_empty(
-    $$ select * from kernel.claim_verification(p_class => 'in_attempted', p_token => gen_random_uuid())
+    $$ select * from kernel.claim_verification(p_class => 'in_attempted',
+                                               p_token => gen_random_uuid())
        union all
-       select * from kernel.claim_promotion(p_class => 'in_accepted', p_token => gen_random_uuid()) $$,
+       select * from kernel.claim_promotion(p_class => 'in_accepted',
+                                            p_token => gen_random_uuid()) $$,
     'offers it to no verifier'
 );
 reset session authorization;
@@ -248,6 +254,10 @@ select testing.raises(
     null, 'of at most 31 days'
 );
 select testing.raises(
+    testing.on_campaign('cancel', '{"p_quiet_for": "1 year -330 days"}', 'parser', 'kept'), 'KN104',
+    null, 'of at most 31 days as they pass, however it is written'
+);
+select testing.raises(
     testing.on_campaign('cancel', '{"p_class": "K"}', 'parser', 'kept'), 'KN102', null,
     'wants the name of a class'
 );
@@ -260,11 +270,12 @@ select testing.raises(
     'wants a reason that is not blank, or none'
 );
 select testing.raises(
-    testing.on_campaign('cancel', jsonb_build_object('p_reason', repeat('x', 4097)), 'parser', 'kept'),
+    testing.on_campaign('cancel', jsonb_build_object('p_reason', repeat('x', 4097)), 'parser',
+                        'kept'),
     'KN103', null, 'of at most 4096 bytes'
 );
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.on_campaign('cancel', '{}', 'parser', 'kept'), 'KN112', null,
     'wants a transaction that may write'

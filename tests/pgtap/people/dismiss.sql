@@ -1,7 +1,7 @@
 -- kernel.dismiss takes an enrolment away, and at once every lease that is held by it.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(43);
+select plan(44);
 
 create function testing.dismissing(p_principal text, p_duty text, p_class text default 'fix')
     returns text
@@ -52,7 +52,8 @@ select results_eq(
 );
 select results_eq(
     $$ select a.ending, a.ended_at, a.reason from testing.attempt() as a $$,
-    $$ values ('lost'::text, '2026-09-01 03:02+00'::timestamptz, 'its holder was dismissed'::text) $$,
+    $$ values ('lost'::text, '2026-09-01 03:02+00'::timestamptz,
+               'its holder was dismissed'::text) $$,
     'ends the attempt as lost'
 );
 select results_eq(
@@ -88,7 +89,9 @@ reset session authorization;
 -- == repeated =====================================================================================
 
 set local session authorization admin_1;
-select testing.duplicate(testing.dismissing('worker_1', 'worker'), 'answers a repeat with ok and duplicate');
+select testing.duplicate(
+    testing.dismissing('worker_1', 'worker'), 'answers a repeat with ok and duplicate'
+);
 select testing.duplicate(
     testing.dismissing('worker_elsewhere', 'worker'),
     'answers likewise for who was not enrolled'
@@ -100,7 +103,8 @@ select testing.leased('lexer');
 select is(testing.state('lexer'), 'leased', 'who is enrolled again may work again');
 set local session authorization admin_1;
 select results_eq(
-    format('select outcome, duplicate, moved from (%s) as d', testing.dismissing('worker_1', 'worker')),
+    format('select outcome, duplicate, moved from (%s) as d',
+           testing.dismissing('worker_1', 'worker')),
     $$ values ('ok'::text, false, true) $$, 'and may be dismissed again'
 );
 reset session authorization;
@@ -118,7 +122,8 @@ select testing.claim_verification('others', 'v', 'verifier_2');
 select testing.leased('working', 'v');
 set local session authorization admin_1;
 select results_eq(
-    format('select outcome, moved from (%s) as d', testing.dismissing('verifier_1', 'verifier', 'v')),
+    format('select outcome, moved from (%s) as d',
+           testing.dismissing('verifier_1', 'verifier', 'v')),
     $$ values ('ok'::text, true) $$, 'dismisses a verifier'
 );
 reset session authorization;
@@ -172,7 +177,8 @@ select testing.leased('abroad', 'ship');
 select testing.must('admin_1', testing.dismissing('worker_1', 'worker', 'both'));
 select is(testing.state('worked', 'both'), 'ready', 'takes the leases of that duty');
 select is(
-    testing.state('judged', 'both'), 'verifying', 'and not what the same principal holds for another'
+    testing.state('judged', 'both'), 'verifying',
+    'and not what the same principal holds for another'
 );
 select is(testing.state('abroad', 'ship'), 'leased', 'nor what it holds in another class');
 set local session authorization worker_1;
@@ -195,7 +201,8 @@ select testing.must('sensor_1', $$ select * from kernel.begin_observation(
     as number \gset
 set local session authorization admin_1;
 select results_eq(
-    format('select outcome, duplicate, moved from (%s) as d', testing.dismissing('sensor_1', 'sensor', 'both')),
+    format('select outcome, duplicate, moved from (%s) as d',
+           testing.dismissing('sensor_1', 'sensor', 'both')),
     $$ values ('ok'::text, false, false) $$, 'dismisses a sensor, and moves nothing'
 );
 reset session authorization;
@@ -220,13 +227,28 @@ select results_eq(
     'does not count a lease that had run out either, though one loss would have parked it'
 );
 
+-- Where a budget is spent already, an uncounted loss is not the one that parks.
+select testing.class('spent', '{"loss_budget": 1}');
+select testing.leased('parser', 'spent');
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'spent') $$);
+select testing.must('admin_1', testing.on_campaign(
+    'redrive', '{"p_budgets": "{}"}', 'parser', 'spent'));
+select testing.claim('parser', 'spent');
+select testing.must('admin_1', testing.dismissing('worker_1', 'worker', 'spent'));
+select results_eq(
+    $$ select c.state, c.loss_count from testing.campaign('parser', 'spent') as c $$,
+    $$ values ('ready'::text, 1) $$, 'parks nothing by a dismissal, though the budget is spent'
+);
+
 -- A role that is gone is dismissed by its name.
 select testing.class('gone');
 select testing.leased('parser', 'gone');
 drop role worker_1;
 set local session authorization admin_1;
 select results_eq(
-    format('select outcome, duplicate, moved from (%s) as d', testing.dismissing('worker_1', 'worker', 'gone')),
+    format('select outcome, duplicate, moved from (%s) as d',
+           testing.dismissing('worker_1', 'worker', 'gone')),
     $$ values ('ok'::text, false, true) $$, 'dismisses a role that is no longer there'
 );
 reset session authorization;
@@ -274,7 +296,7 @@ select testing.raises(
     'wants a class that there is'
 );
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.dismissing('worker_2', 'worker'), 'KN112', null, 'wants a transaction that may write'
 );

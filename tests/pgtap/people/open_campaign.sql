@@ -93,7 +93,8 @@ select testing.refused(
 );
 select is((testing.campaign('lexer')).campaign_id, null, 'and opens nothing there');
 select results_eq(
-    format('select outcome, duplicate, class from (%s) as o', testing.opening('{}', 'parser', 'ship')),
+    format('select outcome, duplicate, class from (%s) as o',
+           testing.opening('{}', 'parser', 'ship')),
     $$ values ('ok'::text, false, 'ship'::text) $$, 'tokens are those of a class'
 );
 reset session authorization;
@@ -136,7 +137,8 @@ select testing.id('parser', 'soon') as first \gset
 select testing.clock_passes('23:59:59.999999');
 set local session authorization admin_1;
 select results_eq(
-    format('select outcome, state, generation from (%s) as o', testing.opening('{}', 'parser', 'soon')),
+    format('select outcome, state, generation from (%s) as o',
+           testing.opening('{}', 'parser', 'soon')),
     $$ values ('ok'::text, 'ready'::text, 0::bigint) $$, 'opens again within reopen_within'
 );
 reset session authorization;
@@ -207,7 +209,8 @@ select testing.raises(
     'and a class that there is'
 );
 select testing.raises(
-    testing.opening('{"p_reason": "\t"}'), 'KN102', null, 'wants a reason that is not blank, or none'
+    testing.opening('{"p_reason": "\t"}'), 'KN102', null,
+    'wants a reason that is not blank, or none'
 );
 select testing.raises(
     testing.opening(jsonb_build_object('p_reason', repeat('x', 4097))), 'KN103', null,
@@ -219,7 +222,7 @@ select lives_ok(
                                        'p_reason', repeat('x', 4096)), 'lexer'),
     'takes a reason of 4096 bytes'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(testing.opening(), 'KN112', null, 'wants a transaction that may write');
 reset session authorization;
 

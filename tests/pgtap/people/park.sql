@@ -10,7 +10,8 @@ from unnest(array['ready', 'leased', 'attempted', 'verifying', 'accepted', 'prom
                   'parked', 'confirmed', 'cancelled', 'lapsed']) as s (state);
 create table testing.before as
 select s.state, c.*, c.lease_principal as holder
-from unnest(array['ready', 'leased', 'attempted', 'verifying', 'accepted', 'promoting', 'verified']) as s (state),
+from unnest(array['ready', 'leased', 'attempted', 'verifying', 'accepted', 'promoting',
+                  'verified']) as s (state),
      testing.campaign('parser', 'in_' || s.state) as c (class, campaign_id, target, present_state);
 grant select on testing.before to public;
 
@@ -84,12 +85,15 @@ select testing.refused(
     testing.judging('{"p_generation": 2}', 'parser', 'in_verifying'), 'stale', 'and the verifier''s'
 );
 select testing.refused(
-    testing.promotion('{"p_generation": 2}', 'parser', 'in_promoting'), 'stale', 'and the promoter''s'
+    testing.promotion('{"p_generation": 2}', 'parser', 'in_promoting'), 'stale',
+    'and the promoter''s'
 );
 select is_empty(
-    $$ select * from kernel.claim_verification(p_class => 'in_attempted', p_token => gen_random_uuid())
+    $$ select * from kernel.claim_verification(p_class => 'in_attempted',
+                                               p_token => gen_random_uuid())
        union all
-       select * from kernel.claim_promotion(p_class => 'in_accepted', p_token => gen_random_uuid()) $$,
+       select * from kernel.claim_promotion(p_class => 'in_accepted',
+                                            p_token => gen_random_uuid()) $$,
     'offers it to no verifier'
 );
 reset session authorization;
@@ -106,7 +110,8 @@ from testing.before as b where b.state = 'leased' \gset
 set local session authorization admin_1;
 select testing.duplicate(:'again', 'answers a repeat with ok and duplicate');
 select testing.refused(
-    testing.on_campaign('park', '{"p_generation": 1, "p_reason": "another"}', 'parser', 'in_leased'),
+    testing.on_campaign('park', '{"p_generation": 1, "p_reason": "another"}', 'parser',
+                        'in_leased'),
     'stale', 'refuses another reason under the same generation'
 );
 select testing.refused(
@@ -138,7 +143,8 @@ select testing.refused(
 select results_eq(
     format('select campaign_id, generation, state from (%s) as p',
            testing.on_campaign('park', '{"p_generation": 99}', 'parser', 'in_ready')),
-    $$ select c.campaign_id, c.generation, c.state from testing.campaign('parser', 'in_ready') as c $$,
+    $$ select c.campaign_id, c.generation, c.state
+       from testing.campaign('parser', 'in_ready') as c $$,
     'and names the one it has'
 );
 select testing.refused(
@@ -167,7 +173,8 @@ reset session authorization;
 select testing.ledger_digest(true) as before \gset
 set local session authorization admin_1;
 select testing.raises(
-    testing.on_campaign('park', format('{"%s": null}', a.name)::jsonb, 'parser', 'in_ready'), 'KN101',
+    testing.on_campaign('park', format('{"%s": null}', a.name)::jsonb, 'parser', 'in_ready'),
+    'KN101',
     format('argument %s is null', a.name), format('wants %s', a.name)
 )
 from unnest(array['p_class', 'p_campaign_id', 'p_generation']) as a (name);
@@ -176,7 +183,8 @@ select testing.raises(
     'wants the name of a class'
 );
 select testing.raises(
-    testing.on_campaign('park', '{"p_campaign_id": 123456789}', 'parser', 'in_ready'), 'KN108', null,
+    testing.on_campaign('park', '{"p_campaign_id": 123456789}', 'parser', 'in_ready'), 'KN108',
+    null,
     'wants a campaign that there is'
 );
 select testing.raises(
@@ -201,7 +209,7 @@ select is(
     (testing.event('parser', 'in_ready')).detail, '{"parked_for": "admin"}'::jsonb,
     'and says nothing of one in the event then'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.on_campaign('park', '{}', 'parser', 'in_ready'), 'KN112', null,
     'wants a transaction that may write'

@@ -8,7 +8,8 @@ create function testing.policy(p_class text) returns jsonb language sql security
     select to_jsonb(c) - 'class' from ledger.class as c where c.class = p_class;
 $fn$;
 create function testing.defined(p_policy text) returns text language sql as $fn$
-    select format('select * from kernel.define_class(p_class => %L, p_policy => %L)', 'new', p_policy);
+    select format('select * from kernel.define_class(p_class => %L, p_policy => %L)',
+                  'new', p_policy);
 $fn$;
 
 -- == what it writes ===============================================================================
@@ -92,7 +93,8 @@ select lives_ok(
     'kernel.define_class changes a class while a campaign is open'
 );
 select row_eq(
-    $$ select c.promotes, c.separate_family, c.needs_evidence from testing.campaign('frozen') as c $$,
+    $$ select c.promotes, c.separate_family, c.needs_evidence
+       from testing.campaign('frozen') as c $$,
     row(false, false, false),
     'kernel.define_class leaves an open campaign what acceptance meant as it opened'
 );
@@ -138,7 +140,8 @@ select testing.raises(
 );
 select testing.raises(
     format('select * from kernel.define_class(p_class => %L)', c.class), 'KN102',
-    'p_class is not the name of a class', 'kernel.define_class takes no class ' || quote_ident(c.class)
+    'p_class is not the name of a class',
+    'kernel.define_class takes no class ' || quote_ident(c.class)
 )
 from (values (''), ('A'), ('-a'), ('_a'), ('a b'), ('ä'), ('a.b'), ('a/b'), (repeat('a', 64)))
     as c (class);

@@ -1,6 +1,6 @@
 -- kernel.define_target makes a watched thing of a class, or replaces what is said of it.
 \ir ../_support/fixture.psql
-select plan(73);
+select plan(69);
 
 select testing.callable_by('kernel.define_target', 'admin');
 
@@ -141,7 +141,8 @@ from (values
     (E'a\x1bb', 'KN102', 'the name of a target has a control character', 'an escape')
 ) as t (target, code, message, what);
 select lives_ok(
-    testing.defined(p_target => t.target), 'kernel.define_target takes target ' || left(t.target, 20)
+    testing.defined(p_target => t.target),
+    'kernel.define_target takes target ' || left(t.target, 20)
 )
 from (values ('services/parser (main)'), ('Ünïcode ✓'), (repeat('é', 100))) as t (target);
 select testing.raises(
@@ -195,7 +196,9 @@ from (values
      'a protected path is not relative to the repository: ..')
 ) as a (acceptance, code, message);
 select lives_ok(
-    testing.defined(p_acceptance => '{"command": ["make"], "protected": [".github", "a..b", "..."]}'),
+    testing.defined(
+        p_acceptance => '{"command": ["make"], "protected": [".github", "a..b", "..."]}'
+    ),
     'kernel.define_target takes protected paths that only look odd'
 );
 select testing.raises(

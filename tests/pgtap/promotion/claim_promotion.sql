@@ -1,7 +1,7 @@
 -- kernel.claim_promotion hands an accepted attempt, whose promotion was left, to one verifier.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(38);
+select plan(39);
 
 select testing.callable_by('kernel.claim_promotion', 'verifier');
 
@@ -27,7 +27,12 @@ select is(testing.ledger_digest(true), :'before', 'and writes nothing then, not 
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'ship') $$);
 select testing.clock_passes('1 minute');
+select testing.class('abroad', '{"promotes": true}');
 set local session authorization verifier_2;
+select is_empty(
+    $$ select * from kernel.claim_promotion(p_class => 'abroad', p_token => gen_random_uuid()) $$,
+    'returns nothing of another class'
+);
 select results_eq(
     $$ select outcome, duplicate, moved, note, class, campaign_id, generation, state,
               lease_expires_at, message, attempt_no, attempt_limit, lease_cap_at
@@ -83,7 +88,8 @@ select results_eq(
     $$ select duplicate, campaign_id, generation, lease_expires_at
        from kernel.claim_promotion(
            p_class => 'ship', p_token => testing.token('verifier_2')) $$,
-    $$ values (true, testing.id('parser', 'ship'), 4::bigint, '2026-09-01 03:21+00'::timestamptz) $$,
+    $$ values (true, testing.id('parser', 'ship'), 4::bigint,
+               '2026-09-01 03:21+00'::timestamptz) $$,
     'with the lease as it stands, also when it has run out'
 );
 reset session authorization;
@@ -285,7 +291,7 @@ select results_eq(
     $$ select 'ok'::text, testing.clock() + interval '4 hours' $$,
     'takes a lease of lease_max, and a label of 200 bytes'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     $$ select * from kernel.claim_promotion(p_class => 'left', p_token => gen_random_uuid()) $$,
     'KN112', null, 'wants a transaction that may write'

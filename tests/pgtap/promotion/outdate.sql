@@ -124,7 +124,9 @@ select is(
     '{"attempt": 2, "reason": "moved again", "parked_for": "loss_budget"}'::jsonb,
     'in the event, too'
 );
-select is((testing.attempt('parser', 'twice')).ending, 'outdated', 'the attempt has ended as outdated');
+select is(
+    (testing.attempt('parser', 'twice')).ending, 'outdated', 'the attempt has ended as outdated'
+);
 
 -- == by the next owner; late ======================================================================
 
@@ -134,7 +136,8 @@ select testing.must('verifier_2', $$ select * from kernel.claim_promotion(
     p_class => 'next', p_token => testing.token('verifier_2')) $$);
 set local session authorization verifier_1;
 select testing.refused(
-    testing.holding('outdate', '{"p_generation": 2, "p_reason": "moved"}', 'parser', 'next'), 'stale',
+    testing.holding('outdate', '{"p_generation": 2, "p_reason": "moved"}', 'parser', 'next'),
+    'stale',
     'refuses the owner that was lost'
 );
 select testing.refused(
@@ -182,7 +185,8 @@ select testing.refused(
     'refuses who is not enrolled'
 );
 select testing.refused(
-    testing.holding('outdate', '{"p_reason": "moved", "p_campaign_id": 123456789}', 'lexer', 'states'),
+    testing.holding('outdate', '{"p_reason": "moved", "p_campaign_id": 123456789}', 'lexer',
+                    'states'),
     'forbidden', 'also where there is no such campaign'
 );
 reset session authorization;
@@ -200,11 +204,13 @@ select testing.raises(
     'that is not blank'
 );
 select testing.raises(
-    testing.holding('outdate', jsonb_build_object('p_reason', repeat('x', 4097)), 'lexer', 'states'),
+    testing.holding('outdate', jsonb_build_object('p_reason', repeat('x', 4097)), 'lexer',
+                    'states'),
     'KN103', null, 'of at most 4096 bytes'
 );
 select testing.raises(
-    testing.holding('outdate', '{"p_reason": "moved", "p_token": null}', 'lexer', 'states'), 'KN101',
+    testing.holding('outdate', '{"p_reason": "moved", "p_token": null}', 'lexer', 'states'),
+    'KN101',
     'argument p_token is null', 'wants the token'
 );
 select testing.raises(
@@ -216,13 +222,14 @@ select testing.raises(
     null, 'wants the name of a class'
 );
 select testing.raises(
-    testing.holding('outdate', '{"p_reason": "moved", "p_campaign_id": 123456789}', 'lexer', 'states'),
+    testing.holding('outdate', '{"p_reason": "moved", "p_campaign_id": 123456789}', 'lexer',
+                    'states'),
     'KN108', null, 'wants a campaign that there is'
 );
 reset session authorization;
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
 set local session authorization verifier_1;
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.holding('outdate', '{"p_reason": "moved"}', 'lexer', 'states'), 'KN112', null,
     'wants a transaction that may write'

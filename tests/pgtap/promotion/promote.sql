@@ -95,7 +95,9 @@ select testing.promotion(
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'next') $$);
 set local session authorization verifier_1;
-select testing.refused(:'first_promote', 'stale', 'refuses the record of a promotion that was lost');
+select testing.refused(
+    :'first_promote', 'stale', 'refuses the record of a promotion that was lost'
+);
 reset session authorization;
 select testing.must('verifier_2', $$ select * from kernel.claim_promotion(
     p_class => 'next', p_token => testing.token('verifier_2')) $$);
@@ -112,12 +114,14 @@ select testing.refused(
     'not_holder', 'refuses the new owner without its token'
 );
 select results_eq(
-    format('select outcome, state, generation from (%s) as p', testing.promotion('{}', 'parser', 'next')),
+    format('select outcome, state, generation from (%s) as p',
+           testing.promotion('{}', 'parser', 'next')),
     $$ values ('ok'::text, 'verified'::text, 4::bigint) $$, 'takes it of the new owner'
 );
 reset session authorization;
 select results_eq(
-    $$ select a.promotion_principal, a.promotion_generation from testing.attempt('parser', 'next') as a $$,
+    $$ select a.promotion_principal, a.promotion_generation
+       from testing.attempt('parser', 'next') as a $$,
     $$ values ('verifier_2'::name, 4::bigint) $$, 'and says that it was that one'
 );
 
@@ -157,7 +161,8 @@ select testing.refused(
     'refuses who became one of the worker''s family meanwhile'
 );
 select testing.refused(
-    testing.promotion('{"p_generation": 1}', 'parser', 'same'), 'stale', 'refuses an earlier generation'
+    testing.promotion('{"p_generation": 1}', 'parser', 'same'), 'stale',
+    'refuses an earlier generation'
 );
 
 -- The refusals left the lease as it was; and an expired one is no hindrance.
@@ -201,7 +206,8 @@ reset session authorization;
 
 set local session authorization verifier_elsewhere;
 select testing.refused(
-    testing.promotion(jsonb_build_object('p_token', testing.token('verifier_1')), 'parser', 'apart'),
+    testing.promotion(jsonb_build_object('p_token', testing.token('verifier_1')), 'parser',
+                      'apart'),
     'forbidden', 'refuses who is not enrolled'
 );
 select testing.refused(
@@ -257,7 +263,7 @@ select lives_ok(
     'takes values of 200 bytes'
 );
 select is(testing.state('parser', 'wide'), 'verified', 'and records them');
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.promotion('{}', 'parser', 'apart'), 'KN112', null, 'wants a transaction that may write'
 );

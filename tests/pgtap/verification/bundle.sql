@@ -209,7 +209,7 @@ select testing.raises(
     testing.holding('bundle', '{"p_token": null}'), 'KN101', 'argument p_token is null',
     'wants a token'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(testing.holding('bundle'), 'KN112', null, 'wants to be able to refuse');
 reset session authorization;
 

@@ -8,6 +8,7 @@ import select
 import socket
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -96,24 +97,17 @@ def proxy() -> Iterator[Proxy]:
     folder.rmdir()
 
 
-@pytest.fixture
-def interrupt() -> Iterator[Interrupt]:
-    """Yield an interrupt that nobody sets."""
-    with Interrupt() as made:
-        yield made
-
-
-def link(proxy: Proxy, world: World, duty: str, interrupt: Interrupt) -> Link:
+def link(proxy: Proxy, world: World, duty: str) -> Link:
     conninfo = proxy.conninfo(world.people[duty], world.database)
-    return Link(lambda: connect(conninfo), interrupt=interrupt)
+    return Link(lambda: connect(conninfo))
 
 
 def test_claim_submit_judge_and_promote_are_repeated_and_happen_once(
-    world: World, proxy: Proxy, interrupt: Interrupt
+    world: World, proxy: Proxy
 ) -> None:
     world.open_campaign()
-    working = link(proxy, world, "worker", interrupt)
-    judging = link(proxy, world, "verifier", interrupt)
+    working = link(proxy, world, "worker")
+    judging = link(proxy, world, "verifier")
     token = uuid4()
 
     proxy.swallow = True
@@ -180,11 +174,9 @@ def test_claim_submit_judge_and_promote_are_repeated_and_happen_once(
 
 
 @pytest.mark.parametrize("ending", ["fail", "release"])
-def test_fail_and_release_too(
-    world: World, proxy: Proxy, interrupt: Interrupt, ending: str
-) -> None:
+def test_fail_and_release_too(world: World, proxy: Proxy, ending: str) -> None:
     world.open_campaign()
-    working = link(proxy, world, "worker", interrupt)
+    working = link(proxy, world, "worker")
     lease = working.call(lambda c: Worker(c).claim(CLASS))
     assert lease is not None
     proxy.swallow = True
@@ -223,11 +215,11 @@ def test_a_whole_attempt_survives_connections_that_are_cut(
 
 
 def test_a_lease_that_cannot_be_renewed_until_its_end_is_taken_as_lost(
-    world: World, proxy: Proxy, interrupt: Interrupt
+    world: World, proxy: Proxy
 ) -> None:
     world.define_class(lease_default="2 seconds")
     world.open_campaign()
-    working = link(proxy, world, "worker", interrupt)
+    working = link(proxy, world, "worker")
     lease = working.call(lambda c: Worker(c).claim(CLASS))
     assert lease is not None
     with (
@@ -247,32 +239,25 @@ def test_a_lease_that_cannot_be_renewed_until_its_end_is_taken_as_lost(
     working.drop()
 
 
-def test_patience_has_an_end(world: World, proxy: Proxy, interrupt: Interrupt) -> None:
-    working = link(proxy, world, "worker", interrupt)
+def test_patience_has_an_end(world: World, proxy: Proxy) -> None:
+    working = link(proxy, world, "worker")
     working.call(lambda c: Worker(c).claim(CLASS))
     proxy.close()
-    timer = threading.Timer(0.5, interrupt.set, ["enough"])
-    timer.start()
     with pytest.raises(ServerUnreachable):
-        working.call(lambda c: Worker(c).claim(CLASS), patience=None)
-    timer.join()
+        working.call(lambda c: Worker(c).claim(CLASS), patience=timedelta(seconds=0.5))
 
 
-def test_an_error_that_is_not_the_connections_is_raised_at_once(
-    world: World, proxy: Proxy, interrupt: Interrupt
-) -> None:
-    working = link(proxy, world, "worker", interrupt)
+def test_an_error_that_is_not_the_connections_is_raised_at_once(world: World, proxy: Proxy) -> None:
+    working = link(proxy, world, "worker")
     with pytest.raises(psycopg.errors.UndefinedColumn):
         working.call(lambda c: c.execute("select no_such_column"))
     working.drop()
 
 
-def test_a_lock_that_is_held_is_waited_for(
-    world: World, superuser: Superuser, interrupt: Interrupt
-) -> None:
+def test_a_lock_that_is_held_is_waited_for(world: World, superuser: Superuser) -> None:
     world.open_campaign()
     conninfo = world.people["worker"].conninfo(world.database)
-    working = Link(lambda: connect(conninfo), interrupt=interrupt)
+    working = Link(lambda: connect(conninfo))
     lease = working.call(lambda c: Worker(c).claim(CLASS))
     assert lease is not None
     blocker = superuser(world.database)

@@ -24,7 +24,6 @@ from psycopg.conninfo import make_conninfo
 from fencepost.connection import Link
 from fencepost.connection import connect as connect_as_the_command_does
 from fencepost.errors import Stale
-from fencepost.interrupt import Interrupt
 from fencepost.verifier import Verifier
 from fencepost.worker import Worker
 
@@ -191,7 +190,6 @@ class Client:
         conninfo = make_conninfo(who.conninfo(stage.database), host=proxy.folder)
         self._link = Link(
             lambda: connect_as_the_command_does(conninfo),
-            interrupt=opened.enter_context(Interrupt()),
             tell=self._told.append,
         )
         opened.callback(self._link.drop)

@@ -13,7 +13,7 @@ ours (oid, name) as (
     where n.nspname in ('kernel', 'ledger', 'audit')
 ),
 
--- Privileges. Everything that has some: its key, what GRANT calls it, its list, and which kind of list it is.
+-- Privileges. Everything that has some: its key, what GRANT calls it, its list, the kind of list.
 object (key, named, acl, acl_kind, owner) as (
     select 'function ' || p.oid::regproc, 'function ' || p.oid::regprocedure, p.proacl, 'f',
            p.proowner

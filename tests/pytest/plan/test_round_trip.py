@@ -7,10 +7,23 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
-    from tests.pytest.conftest import Principal, Superuser
+    from tests.pytest.conftest import MakePrincipal, Principal, Superuser
 
 PROJECT = Path(__file__).resolve().parents[3]
+
+DATABASE_PRIVILEGES = """
+    select coalesce(r.rolname, 'public'), a.privilege_type, a.is_grantable
+    from pg_catalog.pg_database as d
+    cross join pg_catalog.aclexplode(
+        coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))
+    ) as a
+    left join pg_catalog.pg_roles as r on r.oid = a.grantee
+    where d.datname = current_database()
+    order by 1, 2
+"""
 
 
 def dump(database: str, *options: str) -> str:
@@ -28,34 +41,76 @@ def dump(database: str, *options: str) -> str:
     return text.replace(database, "the_database")
 
 
+def schema(database: str) -> str:
+    """Dump what is the same after every deployment: all but the ledger's own birth certificate."""
+    return dump(database, "--exclude-table-data", "ledger.origin")
+
+
 def deploy(database: str) -> None:
     subprocess.run([PROJECT / "tools" / "deploy", database], check=True, capture_output=True)
 
 
-def revert(database: str, deployer: Principal) -> None:
-    subprocess.run(
-        ["sqitch", "revert", "-y", "--target", f"db:pg:{database}"],
-        check=True,
-        capture_output=True,
+def sqitch(principal: Principal, database: str, *arguments: str) -> str:
+    """Run sqitch on *database* as *principal*; return what it printed."""
+    result = subprocess.run(
+        ["sqitch", *arguments, "--target", f"db:pg:{database}"],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         cwd=PROJECT,
-        env=deployer.environment(database),
+        env=sqitch_environment(principal, database),
     )
+    assert result.returncode == 0, result.stdout
+    return result.stdout
 
 
-def test_deploy_and_revert_leave_the_database_as_it_was(
-    empty_database: str, deployer: Principal
-) -> None:
+def sqitch_environment(principal: Principal, database: str) -> dict[str, str]:
+    return principal.environment(database) | {
+        "SQITCH_FULLNAME": principal.name,
+        "SQITCH_EMAIL": f"{principal.name}@localhost",
+    }
+
+
+def test_deploy_revert_and_deploy_again(empty_database: str, deployer: Principal) -> None:
     empty = dump(empty_database)
 
     deploy(empty_database)
-    deployed = dump(empty_database, "--schema-only")
-    revert(empty_database, deployer)
+    deployed = schema(empty_database)
+    sqitch(deployer, empty_database, "revert", "-y")
+    reverted = dump(empty_database)
+    deploy(empty_database)
 
-    assert dump(empty_database) == empty
     assert "kernel.claim(" in deployed
+    assert reverted == empty
+    assert schema(empty_database) == deployed
+
+
+@pytest.mark.parametrize("public_has_temporary", [True, False])
+def test_public_is_given_back_what_it_had_also_when_the_ledger_has_rows(
+    empty_database: str,
+    deployer: Principal,
+    principal: MakePrincipal,
+    superuser: Superuser,
+    public_has_temporary: bool,  # noqa: FBT001
+) -> None:
+    connection = superuser(empty_database)
+    if not public_has_temporary:
+        connection.execute(f'revoke temporary on database "{empty_database}" from public')
+    temporary = ("public", "TEMPORARY", False)
+    before = connection.execute(DATABASE_PRIVILEGES).fetchall()
+    empty = dump(empty_database)
+    assert (temporary in before) is public_has_temporary
 
     deploy(empty_database)
-    assert dump(empty_database, "--schema-only") == deployed
+    while_deployed = connection.execute(DATABASE_PRIVILEGES).fetchall()
+    with principal("anna", "fencepost_admin").connect(empty_database) as admin:
+        admin.execute("select kernel.define_class(p_class => 'repo')")
+    sqitch(deployer, empty_database, "revert", "-y")
+
+    assert while_deployed == [entry for entry in before if entry != temporary]
+    assert connection.execute(DATABASE_PRIVILEGES).fetchall() == before
+    assert dump(empty_database) == empty
 
 
 def test_a_second_database_does_not_disturb_the_first(
@@ -65,24 +120,45 @@ def test_a_second_database_does_not_disturb_the_first(
         select roleid::regrole::text, member::regrole::text, grantor::regrole::text, admin_option
         from pg_auth_members order by 1, 2, 3
     """
+    roles = "select rolname from pg_roles where rolname like 'fencepost\\_%' order by 1"
     first = dump(database)
     before = superuser().execute(memberships).fetchall()
+    had = superuser().execute(roles).fetchall()
 
     deploy(empty_database)
     assert dump(database) == first
-    revert(empty_database, deployer)
+    sqitch(deployer, empty_database, "revert", "-y")
 
     assert dump(database) == first
     assert superuser().execute(memberships).fetchall() == before
-    verified = subprocess.run(
-        ["sqitch", "verify", "--target", f"db:pg:{database}"],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        env=deployer.environment(database),
-    )
-    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert superuser().execute(roles).fetchall() == had
+    assert len(had) == 7
+    assert "Verify successful" in sqitch(deployer, database, "verify")
+
+
+def test_two_deployments_at_once_leave_one(
+    empty_database: str, deployer: Principal, database: str
+) -> None:
+    both = [
+        subprocess.Popen(
+            ["sqitch", "deploy", "--verify", "--target", f"db:pg:{empty_database}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=PROJECT,
+            env=sqitch_environment(deployer, empty_database),
+        )
+        for _ in range(2)
+    ]
+    shown = [process.communicate()[0] for process in both]
+
+    # sqitch locks the database, and lets the other wait. With nothing left to do it exits with 1 or
+    # 0, depending on when it sees that.
+    assert {process.returncode for process in both} <= {0, 1}, shown
+    assert sum("+ watch/refusals" in text for text in shown) == 1
+    assert sum("Nothing to deploy (up-to-date)" in text for text in shown) == 1
+    assert "Verify successful" in sqitch(deployer, empty_database, "verify")
+    assert schema(empty_database) == schema(database)
 
 
 def test_the_deployer_owns_the_database_and_no_kernel_object(
@@ -105,12 +181,9 @@ def test_the_deployer_owns_the_database_and_no_kernel_object(
 def test_a_copy_has_the_template_s_privileges(
     template: str, database: str, superuser: Superuser
 ) -> None:
-    acl = """
-        select d.datdba::regrole::text, array(select unnest(d.datacl)::text order by 1)
-        from pg_database as d where d.datname = %s
-    """
-    connection = superuser()
+    owner = "select datdba::regrole::text from pg_database where datname = current_database()"
 
-    assert connection.execute(acl, (database,)).fetchone() == (
-        connection.execute(acl, (template,)).fetchone()
-    )
+    for query in (DATABASE_PRIVILEGES, owner):
+        assert superuser(database).execute(query).fetchall() == (
+            superuser(template).execute(query).fetchall()
+        )

@@ -1,4 +1,5 @@
--- kernel.redrive sends a parked campaign on from where it stood, no further than its verdict allows.
+-- kernel.redrive sends a parked campaign on from where it stood, no further than its verdict
+-- allows.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 select plan(38);
@@ -25,7 +26,8 @@ grant select on testing.before to public;
 set local session authorization admin_1;
 select results_eq(
     testing.on_campaign('redrive', '{"p_reason": "go on"}', 'parser', b.class),
-    format($$ values ('ok'::text, false, true, null::text, %L::text, %s::bigint, %s::bigint, %L::text,
+    format($$ values ('ok'::text, false, true, null::text, %L::text, %s::bigint, %s::bigint,
+                      %L::text,
                       null::timestamptz, null::text) $$,
            b.class, b.campaign_id, b.generation + 1, b.goes_to),
     format('goes to %s what stood in %s, under a new generation', b.goes_to, b.stood_in)
@@ -62,7 +64,8 @@ from testing.before as b;
 select testing.must('worker_1', $$ select * from kernel.claim(
     p_class => 'in_leased', p_token => testing.token('worker_1')) $$);
 select is(
-    (testing.attempt('parser', 'in_leased')).attempt_no, 2, 'a withdrawn attempt is followed by another'
+    (testing.attempt('parser', 'in_leased')).attempt_no, 2,
+    'a withdrawn attempt is followed by another'
 );
 select testing.claim_verification('parser', 'in_verifying', 'verifier_2');
 select testing.judge('accepted', 'parser', 'in_verifying', 'verifier_2');
@@ -125,7 +128,9 @@ select testing.class('off', '{"abstain_budget": 1}');
 select testing.verifying('parser', 'off');
 select testing.judge('unverifiable', 'parser', 'off');
 select testing.must('admin_1', testing.on_campaign('redrive', '{}', 'parser', 'off'));
-select is(testing.state('parser', 'off'), 'attempted', 'goes to attempted what nobody could verify');
+select is(
+    testing.state('parser', 'off'), 'attempted', 'goes to attempted what nobody could verify'
+);
 
 select testing.class('moved', '{"promotes": true, "loss_budget": 1}');
 select testing.promoting('parser', 'moved');

@@ -17,7 +17,8 @@ select results_eq(
 select testing.duplicate(:'redrive', 'answers a repeat with ok and duplicate');
 select testing.duplicate(
     testing.on_campaign(
-        'redrive', '{"p_generation": 1, "p_reason": "go on", "p_budgets": "{attempt,loss,attempt}"}'),
+        'redrive',
+        '{"p_generation": 1, "p_reason": "go on", "p_budgets": "{attempt,loss,attempt}"}'),
     'also when the same budgets are named in another order'
 );
 select testing.refused(
@@ -37,7 +38,9 @@ select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'fix') $$);
 select testing.must('admin_1', testing.on_campaign('park'));
 set local session authorization admin_1;
-select testing.duplicate(:'redrive', 'answers a repeat with ok and duplicate when it is parked again');
+select testing.duplicate(
+    :'redrive', 'answers a repeat with ok and duplicate when it is parked again'
+);
 select is(testing.state(), 'parked', 'and does not redrive it once more');
 reset session authorization;
 
@@ -119,11 +122,12 @@ select testing.raises(
     'KN103', null, 'of at most 4096 bytes'
 );
 select testing.raises(
-    testing.on_campaign('redrive', '{"p_campaign_id": 123456789}', 'parser', 'in_ready'), 'KN108', null,
+    testing.on_campaign('redrive', '{"p_campaign_id": 123456789}', 'parser', 'in_ready'), 'KN108',
+    null,
     'wants a campaign that there is'
 );
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     testing.on_campaign('redrive', '{}', 'parser', 'in_ready'), 'KN112', null,
     'wants a transaction that may write'

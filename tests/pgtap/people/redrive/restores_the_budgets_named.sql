@@ -123,7 +123,8 @@ select is(
     'finds a lost promotion'
 );
 select testing.must('admin_1', testing.on_campaign(
-    'redrive', '{"p_budgets": "{attempt,loss,release,verification_loss,abstain}"}', 'parser', 'ship'));
+    'redrive', '{"p_budgets": "{attempt,loss,release,verification_loss,abstain}"}', 'parser',
+    'ship'));
 select is(
     (testing.campaign('parser', 'ship')).promotion_loss_count, 1, 'leaves it where it is not named'
 );

@@ -8,7 +8,9 @@ select plan(18);
 select testing.leased();
 select testing.clock_passes('1 day');
 select testing.submit();
-select ok((testing.event()).is_late, 'a result after the expiry counts while nobody took the lease');
+select ok(
+    (testing.event()).is_late, 'a result after the expiry counts while nobody took the lease'
+);
 set local session authorization reaper_1;
 select is_empty(
     $$ select * from kernel.reap(p_class => 'fix') $$, 'then finds nothing to take back'
@@ -90,7 +92,8 @@ select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'p') $$);
 set local session authorization verifier_2;
 select testing.refused(
-    testing.promotion('{"p_generation": 4}', 'parser', 'p'), 'stale', 'makes the late promotion stale'
+    testing.promotion('{"p_generation": 4}', 'parser', 'p'), 'stale',
+    'makes the late promotion stale'
 );
 select testing.refused(
     testing.holding('outdate', '{"p_generation": 4, "p_reason": "late"}', 'parser', 'p'), 'stale',

@@ -153,7 +153,8 @@ reset session authorization;
 select testing.clock_passes('1 minute');
 set local session authorization reaper_1;
 select results_eq(
-    $$ select outcome, moved, note, campaign_id, generation, state from kernel.reap(p_class => 'p') $$,
+    $$ select outcome, moved, note, campaign_id, generation, state
+       from kernel.reap(p_class => 'p') $$,
     $$ values ('ok'::text, true, 'expire'::text, testing.id('parser', 'p'), 3::bigint,
                'parked'::text) $$,
     'parks it then, reckoned from the verdict and not from the loss'

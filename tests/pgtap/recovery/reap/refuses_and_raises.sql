@@ -58,7 +58,7 @@ select results_eq(
     $$ select note from kernel.reap(p_class => 'fix', p_limit => 10000) $$,
     $$ values ('lose'::text) $$, 'takes a limit of 10000, of a class that it is enrolled in nowhere'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     $$ select * from kernel.reap(p_class => 'fix') $$, 'KN112', null,
     'wants a transaction that may write'

@@ -33,9 +33,11 @@ select results_eq(
     'names loss_budget; three lost leases are no failure, though attempt_budget is one'
 );
 select results_eq(
-    $$ select e.transition, e.from_state, e.to_state, e.detail from testing.event('parser', 'w') as e $$,
+    $$ select e.transition, e.from_state, e.to_state, e.detail
+       from testing.event('parser', 'w') as e $$,
     $$ values ('lose'::text, 'leased'::text, 'parked'::text,
-               '{"attempt": 3, "reason": "the lease ran out", "parked_for": "loss_budget"}'::jsonb) $$,
+               '{"attempt": 3, "reason": "the lease ran out",
+                 "parked_for": "loss_budget"}'::jsonb) $$,
     'in the event, too'
 );
 select is((testing.attempt('parser', 'w')).ending, 'lost', 'the attempt has ended as lost');
@@ -63,17 +65,24 @@ select is(
 );
 select testing.must('admin_1', testing.on_campaign(
     'redrive', '{"p_budgets": "{loss}"}', 'parser', 'r'));
-select is(pg_temp.lose('r', 'claim'), 'parked', 'and one that was made before counts with the next loss');
+select is(
+    pg_temp.lose('r', 'claim'), 'parked', 'and one that was made before counts with the next loss'
+);
 select results_eq(
-    $$ select c.parked_for, c.loss_count, c.release_count from testing.campaign('parser', 'r') as c $$,
+    $$ select c.parked_for, c.loss_count, c.release_count
+       from testing.campaign('parser', 'r') as c $$,
     $$ values ('loss_budget'::text, 1, 2) $$, 'under the name of loss_budget'
 );
 
 -- == verification =================================================================================
 
-select testing.class('v', '{"verification_loss_budget": 2, "loss_budget": 1, "promotion_loss_budget": 1}');
+select testing.class(
+    'v', '{"verification_loss_budget": 2, "loss_budget": 1, "promotion_loss_budget": 1}'
+);
 select testing.attempted('parser', 'v');
-select is(pg_temp.lose('v', 'claim_verification'), 'attempted', 'lost verifications have their own budget');
+select is(
+    pg_temp.lose('v', 'claim_verification'), 'attempted', 'lost verifications have their own budget'
+);
 select is(pg_temp.lose('v', 'claim_verification'), 'parked', 'which parks when it has run out');
 select results_eq(
     $$ select c.parked_for, c.verification_loss_count, c.loss_count, e.transition,
@@ -92,7 +101,8 @@ select testing.class('p', '{"promotes": true, "promotion_loss_budget": 2, "loss_
 select testing.promoting('parser', 'p');
 select testing.clock_passes('15 minutes');
 select is(
-    testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'p') $$) ->> 'state', 'accepted',
+    testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'p') $$) ->> 'state',
+    'accepted',
     'lost promotions have their own budget'
 );
 select is(pg_temp.lose('p', 'claim_promotion'), 'parked', 'which parks when it has run out');

@@ -34,7 +34,8 @@ select results_eq(
               c.lease_label, c.loss_count, c.failure_count, c.attempt_count, c.next_attempt_at,
               c.parked_for
        from testing.campaign() as c $$,
-    $$ values ('ready'::text, 2::bigint, null::name, null::bytea, null::timestamptz, null::text, 1, 0,
+    $$ values ('ready'::text, 2::bigint, null::name, null::bytea, null::timestamptz, null::text, 1,
+               0,
                1, '2026-09-01 03:00+00'::timestamptz, null::text) $$,
     'raises the generation, counts a loss and no failure, and leaves the campaign its age'
 );
@@ -234,7 +235,9 @@ select is(
 select is(testing.state('alive', 'many'), 'leased', 'save for the one whose lease runs');
 select is(testing.state('parser', 'apart'), 'leased', 'and what is of another class');
 select is(
-    (select count(*) from ledger.campaign_event as e where e.class = 'many' and e.transition = 'lose'),
+    (select count(*)
+     from ledger.campaign_event as e
+     where e.class = 'many' and e.transition = 'lose'),
     5::bigint, 'each was lost once'
 );
 

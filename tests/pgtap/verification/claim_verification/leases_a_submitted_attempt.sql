@@ -24,7 +24,8 @@ select testing.clock_passes('1 minute');
 select testing.submit('printer');
 select testing.clock_passes('1 minute');
 select is(
-    testing.bundle_sha256('printer'), null, 'finds no bundle: it is not made by the worker''s submit'
+    testing.bundle_sha256('printer'), null,
+    'finds no bundle: it is not made by the worker''s submit'
 );
 
 set local session authorization verifier_1;
@@ -58,7 +59,8 @@ select results_eq(
        from testing.event('printer') as e $$,
     $$ values (4::bigint, 'claim_verification'::text, 'attempted'::text, 'verifying'::text,
                2::bigint, 'verifier_1'::name, 'verifier_1'::name, false,
-               '2026-09-01 03:02+00'::timestamptz, 0, '{"attempt": 1, "label": "v1@host"}'::jsonb) $$,
+               '2026-09-01 03:02+00'::timestamptz, 0,
+               '{"attempt": 1, "label": "v1@host"}'::jsonb) $$,
     'writes the event'
 );
 select results_eq(

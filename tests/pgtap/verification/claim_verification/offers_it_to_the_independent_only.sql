@@ -59,7 +59,8 @@ select testing.must('worker_2', testing.holding('release', '{}', 'released_befor
 select testing.claim('released_before');
 select testing.submit('released_before');
 select ok(
-    pg_temp.offered('worker_2', 'fix'), 'does not count an attempt that was released without a result'
+    pg_temp.offered('worker_2', 'fix'),
+    'does not count an attempt that was released without a result'
 );
 select testing.claim_verification('released_before', p_token => testing.token('released'));
 
@@ -81,7 +82,9 @@ select ok(
 -- == membership ===================================================================================
 
 select testing.attempted('member', 'ship');
-select ok(pg_temp.offered('verifier_1', 'ship'), 'offers it to a verifier that is nobody''s member');
+select ok(
+    pg_temp.offered('verifier_1', 'ship'), 'offers it to a verifier that is nobody''s member'
+);
 
 grant worker_1 to verifier_1;
 select ok(not pg_temp.offered('verifier_1', 'ship'), 'offers nothing to a member of the worker');
@@ -89,14 +92,17 @@ revoke worker_1 from verifier_1;
 
 grant verifier_1 to worker_1;
 select ok(
-    not pg_temp.offered('verifier_1', 'ship'), 'offers nothing to one that the worker is a member of'
+    not pg_temp.offered('verifier_1', 'ship'),
+    'offers nothing to one that the worker is a member of'
 );
 revoke verifier_1 from worker_1;
 
 create role between_them;
 grant worker_1 to between_them;
 grant between_them to verifier_1;
-select ok(not pg_temp.offered('verifier_1', 'ship'), 'offers nothing to a member over a third role');
+select ok(
+    not pg_temp.offered('verifier_1', 'ship'), 'offers nothing to a member over a third role'
+);
 revoke worker_1 from between_them;
 grant between_them to worker_1;
 select ok(pg_temp.offered('verifier_1', 'ship'), 'does not mind that both belong to one group');
@@ -107,7 +113,9 @@ revoke between_them from worker_1, verifier_1;
 select testing.class('apart', '{"separate_family": true}');
 select testing.attempted('parser', 'apart');    -- by worker_1, of family north
 select ok(pg_temp.offered('verifier_1', 'apart'), 'offers it to a verifier of another family');
-select ok(not pg_temp.offered('verifier_2', 'apart'), 'offers nothing to one of the worker''s family');
+select ok(
+    not pg_temp.offered('verifier_2', 'apart'), 'offers nothing to one of the worker''s family'
+);
 
 select testing.must('admin_1', $$ select * from kernel.register_principal(
     p_principal => 'worker_1', p_family => 'south') $$);
@@ -130,11 +138,13 @@ select testing.claim_verification('parser', 'apart', p_verifier => 'verifier_1')
 select testing.leased('lexer', 'apart', p_worker => 'worker_2');
 select testing.submit('lexer', 'apart', p_worker => 'worker_2');
 select ok(
-    not pg_temp.offered('verifier_1', 'apart'), 'offers nobody the attempt of a worker without a family'
+    not pg_temp.offered('verifier_1', 'apart'),
+    'offers nobody the attempt of a worker without a family'
 );
 
 select ok(
-    pg_temp.offered('verifier_2', 'ship'), 'asks for no other family where the class does not want it'
+    pg_temp.offered('verifier_2', 'ship'),
+    'asks for no other family where the class does not want it'
 );
 
 -- Frozen at opening, like all that acceptance means.

@@ -13,7 +13,8 @@ select testing.refused(
     'forbidden', 'refuses a verifier of another class'
 );
 select testing.refused(
-    $$ select * from kernel.claim_verification(p_class => 'nowhere', p_token => gen_random_uuid()) $$,
+    $$ select * from kernel.claim_verification(p_class => 'nowhere',
+                                               p_token => gen_random_uuid()) $$,
     'forbidden', 'in the same way where there is no such class'
 );
 select results_eq(
@@ -110,7 +111,7 @@ select testing.raises(
 );
 select is(testing.ledger_digest(true), :'before', 'and has written nothing then');
 
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(
     $$ select * from kernel.claim_verification(p_class => 'fix', p_token => gen_random_uuid()) $$,
     'KN112', null, 'wants a transaction that may write'

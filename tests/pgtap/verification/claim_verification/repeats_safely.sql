@@ -66,7 +66,8 @@ select results_eq(
        from kernel.claim_verification(
            p_class => 'ship', p_token => testing.token('verifier_1')) $$,
     $$ values (null::bigint, null::bigint, null::text,
-               'this token is that of another principal''s lease, or of a lease of another kind'::text,
+               'this token is that of another principal''s lease, '
+               'or of a lease of another kind',
                null::integer, null::timestamptz) $$,
     'without saying which lease that is'
 );

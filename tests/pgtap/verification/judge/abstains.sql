@@ -1,4 +1,5 @@
--- kernel.judge abstains: unverifiable ends nothing, counts by distinct principals, and parks in time.
+-- kernel.judge abstains: unverifiable ends nothing, counts by distinct principals, and parks in
+-- time.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 select plan(23);
@@ -78,7 +79,8 @@ select is(
     'though each is recorded'
 );
 select is(
-    pg_temp.abstain('verifier_2', 'two'), 'parked', 'parks with the second principal, of a budget of 2'
+    pg_temp.abstain('verifier_2', 'two'), 'parked',
+    'parks with the second principal, of a budget of 2'
 );
 select results_eq(
     $$ select c.parked_for, c.generation, c.lease_principal, c.failure_count

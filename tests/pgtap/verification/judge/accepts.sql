@@ -1,4 +1,5 @@
--- kernel.judge accepts: the verdict is recorded, and the campaign goes to verified, or on to promoting.
+-- kernel.judge accepts: the verdict is recorded, and the campaign goes to verified, or on to
+-- promoting.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 select plan(20);
@@ -127,7 +128,8 @@ select testing.verifying('parser', 'late');
 select testing.clock_passes('1 day');
 set local session authorization verifier_1;
 select results_eq(
-    format('select outcome, state, generation from (%s) as j', testing.judging('{}', 'parser', 'late')),
+    format('select outcome, state, generation from (%s) as j',
+           testing.judging('{}', 'parser', 'late')),
     $$ values ('ok'::text, 'verified'::text, 2::bigint) $$,
     'takes a verdict after the lease has run out, while nobody has taken the campaign'
 );

@@ -146,7 +146,7 @@ select results_eq(
     format('select outcome, state from (%s) as j', testing.judging()),
     $$ values ('ok'::text, 'verified'::text) $$, 'takes the verdict that has none of these faults'
 );
-set local transaction read only;
+select set_config('transaction_read_only', 'on', true);
 select testing.raises(testing.judging(), 'KN112', null, 'wants a transaction that may write');
 reset session authorization;
 

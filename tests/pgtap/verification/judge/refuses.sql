@@ -241,7 +241,8 @@ select testing.must('admin_1', $$ select * from kernel.enrol(
 select testing.leased('mine', 'states', p_worker => 'verifier_1');
 set local session authorization verifier_1;
 select testing.refused(
-    testing.judging(jsonb_build_object('p_bundle_sha256', sha256('x'), 'p_fingerprint', 'f'), 'mine',
+    testing.judging(jsonb_build_object('p_bundle_sha256', sha256('x'), 'p_fingerprint', 'f'),
+                    'mine',
                     'states'),
     'illegal', 'refuses in leased, under the caller''s own lease as a worker'
 );

@@ -1,0 +1,239 @@
+"""A ledger with a class, and sessions of its principals that stay in their transactions.
+
+A test holds one session's transaction open and lets another run into it. That the other one waits
+is read from ``pg_stat_activity``, not guessed from the clock; that it does not wait is shown by its
+answer coming while the first transaction is still open.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from uuid import UUID
+
+    from tests.pytest.conftest import MakePrincipal, Principal, Superuser
+
+POLICY: dict[str, Any] = {"backoff_base": "0", "backoff_cap": "0", "backoff_jitter": 0}
+RESULT = {"base": "b" * 40, "commit": "c" * 40}
+
+
+class Session:
+    """One connection of one principal. Nothing is committed unless the test says so."""
+
+    def __init__(self, connection: psycopg.Connection[dict[str, Any]], klass: str) -> None:
+        self._connection = connection
+        self._klass = klass
+
+    @property
+    def pid(self) -> int:
+        """The server's process for this session."""
+        return self._connection.info.backend_pid
+
+    def rows(self, function: str, /, **arguments: object) -> list[dict[str, Any]]:
+        """Call a kernel function in the class; return its rows. The transaction stays open."""
+        given = {"p_class": self._klass} | arguments
+        query = sql.SQL("select * from kernel.{}({})").format(
+            sql.Identifier(function),
+            sql.SQL(", ").join(
+                sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+                for name in given
+            ),
+        )
+        return self._connection.execute(query, given).fetchall()
+
+    def call(self, function: str, /, **arguments: object) -> dict[str, Any]:
+        """Call a kernel function that answers with one row."""
+        (row,) = self.rows(function, **arguments)
+        return row
+
+    def commit(self) -> None:
+        """End the transaction; what was called counts."""
+        self._connection.commit()
+
+    def rollback(self) -> None:
+        """End the transaction; what was called never happened."""
+        self._connection.rollback()
+
+    def done(self, function: str, /, **arguments: object) -> dict[str, Any]:
+        """Call a function and commit; it must answer ok."""
+        row = self.call(function, **arguments)
+        self.commit()
+        assert row["outcome"] == "ok", row
+        return row
+
+    def claimed(self, function: str = "claim", **arguments: object) -> dict[str, Any]:
+        """Claim and commit; return what names the lease in every call under it."""
+        token = uuid4()
+        return under(self.done(function, p_token=token, **arguments), token)
+
+
+def under(lease: dict[str, Any], token: UUID) -> dict[str, Any]:
+    """Return the arguments by which a call names the lease that it is made under."""
+    return {
+        "p_campaign_id": lease["campaign_id"],
+        "p_generation": lease["generation"],
+        "p_token": token,
+    }
+
+
+class Ledger:
+    """A class with one target after another, its principals, and what is to be seen of it."""
+
+    klass = "session"
+
+    def __init__(self, database: str, principal: MakePrincipal, superuser: Superuser) -> None:
+        self._database = database
+        self._principal = principal
+        self._god = superuser(database)
+        self._people: dict[tuple[str, int], Principal] = {}
+        self._open: list[psycopg.Connection[dict[str, Any]]] = []
+        self._pool = ThreadPoolExecutor(max_workers=8)
+        self.admin = self.session("admin")
+        self.define_class()
+
+    def person(self, duty: str, number: int = 0) -> Principal:
+        """Return the *number*-th principal of a duty, enrolled."""
+        known = self._people.get((duty, number))
+        if known is None:
+            known = self._principal(f"{duty}_{number}", f"fencepost_{duty}")
+            self._people[duty, number] = known
+            if duty in {"sensor", "worker", "verifier"}:
+                admin = self.session("admin")
+                admin._connection.execute(
+                    "select kernel.register_principal(p_principal => %s)", (known.name,)
+                )
+                admin.done("enrol", p_principal=known.name, p_duty=duty)
+        return known
+
+    def session(self, duty: str, number: int = 0) -> Session:
+        """Open another session of a principal."""
+        connection = psycopg.connect(
+            self.person(duty, number).conninfo(self._database), row_factory=dict_row
+        )
+        self._open.append(connection)
+        return Session(connection, self.klass)
+
+    def define_class(self, **policy: object) -> None:
+        """Define the class anew."""
+        self.admin.done("define_class", p_policy=Jsonb(POLICY | policy))
+
+    def define_target(self, name: str = "target", **policy: object) -> str:
+        """Define a target; return its name."""
+        self.admin.done(
+            "define_target",
+            p_target=name,
+            p_location=Jsonb({}),
+            p_desired_state=Jsonb({}),
+            p_acceptance=Jsonb({"command": ["true"]}),
+            p_policy=Jsonb(policy),
+        )
+        return name
+
+    def campaigns(self, count: int = 1) -> list[int]:
+        """Open a campaign on each of *count* new targets; return their ids."""
+        ids = []
+        for _ in range(count):
+            name = self.define_target(f"target {uuid4()}")
+            opened = self.admin.done("open_campaign", p_target=name, p_token=uuid4())
+            ids.append(int(opened["campaign_id"]))
+        return ids
+
+    # What is to be seen
+
+    def moves(self, campaign_id: int) -> list[str]:
+        """Return the names of a campaign's moves, committed ones only."""
+        rows = self._god.execute(
+            "select transition from audit.events where class = %s and campaign_id = %s "
+            "order by event_no",
+            (self.klass, campaign_id),
+        )
+        return [row[0] for row in rows]
+
+    def state(self, campaign_id: int) -> str:
+        """Return a campaign's state, committed."""
+        row = self._god.execute(
+            "select state from audit.campaigns where class = %s and campaign_id = %s",
+            (self.klass, campaign_id),
+        ).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def refusals(self) -> list[tuple[str, str]]:
+        """Return function and outcome of every refusal, oldest first."""
+        rows = self._god.execute("select function, outcome from audit.refusals order by refusal_no")
+        return [(row[0], row[1]) for row in rows]
+
+    def is_free(self) -> bool:
+        """Return whether nobody has a lock on any campaign, attempt or target."""
+        try:
+            with self._god.transaction():
+                self._god.execute("select from ledger.target for update nowait")
+                self._god.execute("select from ledger.campaign for update nowait")
+                self._god.execute("select from ledger.attempt for update nowait")
+        except psycopg.errors.LockNotAvailable:
+            return False
+        return True
+
+    # Two at once
+
+    def background(self, function: Callable[[], Any]) -> Future[Any]:
+        """Let another thread do something that may have to wait."""
+        return self._pool.submit(function)
+
+    def wait_until_blocked(self, waiting: Session, holder: Session) -> None:
+        """Wait until *waiting* waits for a lock that *holder*'s transaction has."""
+        deadline = time.monotonic() + 4  # the kernel's own lock_timeout is 5 s
+        while True:
+            row = self._god.execute(
+                """
+                select a.wait_event_type, pg_blocking_pids(a.pid)
+                from pg_stat_activity as a
+                where a.pid = %s
+                """,
+                (waiting.pid,),
+            ).fetchone()
+            if row is not None and row[0] == "Lock" and holder.pid in row[1]:
+                return
+            assert time.monotonic() < deadline, f"it does not wait: {row}"
+            time.sleep(0.01)
+
+    def wait_for(self, condition: Callable[[], object], what: str, within: float = 15) -> None:
+        """Wait until *condition* holds."""
+        deadline = time.monotonic() + within
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain until {what}"
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """End all sessions."""
+        for connection in self._open:
+            if connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+                connection.cancel()
+        self._pool.shutdown()
+        for connection in self._open:
+            connection.close()
+
+
+@pytest.fixture
+def ledger(database: str, principal: MakePrincipal, superuser: Superuser) -> Iterator[Ledger]:
+    """Yield a ledger of the test's own."""
+    made = Ledger(database, principal, superuser)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def submission() -> dict[str, Any]:
+    """Return the arguments of a submit, beside those that name the lease."""
+    return {"p_fingerprint": "f", "p_approach": "a", "p_result": Jsonb(RESULT)}

@@ -1,0 +1,126 @@
+"""Two claims at once: two campaigns or one lease, and nobody waits who need not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from psycopg import DatabaseError
+
+if TYPE_CHECKING:
+    from tests.pytest.sessions.conftest import Ledger
+
+
+def test_two_claims_take_two_campaigns_and_neither_waits(ledger: Ledger) -> None:
+    first, second = ledger.campaigns(2)
+    anna, ben = ledger.session("worker"), ledger.session("worker", 1)
+
+    hers = anna.call("claim", p_token=uuid4())
+    his = ben.call("claim", p_token=uuid4())  # while her transaction is open
+    assert (hers["campaign_id"], his["campaign_id"]) == (first, second)
+
+    ben.commit()
+    anna.commit()
+    assert (ledger.moves(first), ledger.moves(second)) == (["open", "claim"], ["open", "claim"])
+
+
+def test_of_one_campaign_the_second_gets_no_row_and_does_not_wait(ledger: Ledger) -> None:
+    (campaign,) = ledger.campaigns()
+    anna, ben = ledger.session("worker"), ledger.session("worker", 1)
+
+    anna.call("claim", p_token=uuid4())
+    assert ben.rows("claim", p_token=uuid4()) == []
+    ben.commit()
+
+    anna.rollback()
+    assert ben.call("claim", p_token=uuid4())["campaign_id"] == campaign
+    ben.commit()
+    assert ledger.moves(campaign) == ["open", "claim"]
+    assert ledger.refusals() == []
+
+
+def test_one_token_claimed_twice_at_once_is_one_lease(ledger: Ledger) -> None:
+    """As when a client lost its connection and asks again while the first call is under way."""
+    first, second = ledger.campaigns(2)
+    before, after = ledger.session("worker"), ledger.session("worker")
+    token = uuid4()
+
+    granted = before.call("claim", p_token=token)
+    repeat = ledger.background(lambda: after.call("claim", p_token=token))
+    ledger.wait_until_blocked(after, before)
+    before.commit()
+    repeated = repeat.result()
+    after.commit()
+
+    assert (granted["outcome"], granted["duplicate"]) == ("ok", False)
+    assert (repeated["outcome"], repeated["duplicate"]) == ("ok", True)
+    for name in ("campaign_id", "generation", "lease_expires_at", "attempt_no"):
+        assert repeated[name] == granted[name], name
+    assert (ledger.moves(first), ledger.moves(second)) == (["open", "claim"], ["open"])
+    assert ledger.state(second) == "ready"
+
+
+def test_where_the_first_call_came_to_nothing_the_repeat_counts(ledger: Ledger) -> None:
+    first, second = ledger.campaigns(2)
+    before, after = ledger.session("worker"), ledger.session("worker")
+    token = uuid4()
+
+    before.call("claim", p_token=token)
+    repeat = ledger.background(lambda: after.call("claim", p_token=token))
+    ledger.wait_until_blocked(after, before)
+    before.rollback()
+    granted = repeat.result()
+    after.commit()
+
+    assert (granted["outcome"], granted["duplicate"]) == ("ok", False)
+    moves = {campaign: ledger.moves(campaign) for campaign in (first, second)}
+    assert moves.pop(granted["campaign_id"]) == ["open", "claim"]
+    assert [*moves.values()] == [["open"]]
+
+
+def test_one_token_of_two_principals_is_never_shared(ledger: Ledger) -> None:
+    first, second = ledger.campaigns(2)
+    anna, ben = ledger.session("worker"), ledger.session("worker", 1)
+    token = uuid4()
+
+    anna.call("claim", p_token=token)
+    attempt = ledger.background(lambda: ben.call("claim", p_token=token))
+    ledger.wait_until_blocked(ben, anna)
+    anna.commit()
+    answer = attempt.result()
+    ben.commit()
+
+    assert answer["outcome"] == "not_holder"
+    assert answer["campaign_id"] is None
+    assert (ledger.moves(first), ledger.moves(second)) == (["open", "claim"], ["open"])
+    assert ledger.refusals() == [("claim", "not_holder")]
+
+
+@pytest.mark.parametrize(("claim", "content"), [("claim", "brief"),
+                                                ("claim_verification", "bundle")])  # fmt: skip
+def test_content_is_shown_once_the_claim_is_durable(
+    ledger: Ledger, submission: dict[str, object], claim: str, content: str
+) -> None:
+    """Claim and roll back would else read everything, unlogged."""
+    (campaign,) = ledger.campaigns()
+    if claim == "claim_verification":
+        worker = ledger.session("worker")
+        worker.done("submit", **worker.claimed(), **submission)
+    session = ledger.session("verifier" if claim == "claim_verification" else "worker")
+    token = uuid4()
+
+    lease = session.call(claim, p_token=token)
+    held = {"p_campaign_id": campaign, "p_generation": lease["generation"], "p_token": token}
+    with pytest.raises(DatabaseError) as raised:
+        session.call(content, **held)
+    session.rollback()
+    assert raised.value.sqlstate == "KN113"
+    assert session.call(content, **held)["outcome"] != "ok", "it was rolled back"
+    session.commit()
+
+    lease = session.done(claim, p_token=token)
+    held["p_generation"] = lease["generation"]
+    shown = session.done(content, **held)
+    assert shown["campaign_id"] == campaign
+    assert shown["acceptance"]["command"] == ["true"]

@@ -1,0 +1,336 @@
+"""What the deploy scripts never do, read from their parse trees: no server is needed.
+
+pglast parses PL/pgSQL without a catalogue, and knows the schemas ``pg_catalog`` and ``public``
+only: names in our schemas are written as names in ``public`` before, ``ledger.campaign`` as
+``public.ledger__campaign``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pglast import ast, enums, parse_plpgsql, parse_sql
+from pglast.visitors import Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROJECT = Path(__file__).resolve().parents[3]
+SCRIPTS = sorted((PROJECT / "deploy").rglob("*.sql"))
+OURS = re.compile(r"\b(ledger|kernel|audit)\.(\w+)")
+
+# Statements of PL/pgSQL that run text as SQL, end a transaction, or vanish with a setting.
+NEVER = {
+    "PLpgSQL_stmt_dynexecute": "EXECUTE",
+    "PLpgSQL_stmt_dynfors": "EXECUTE",
+    "PLpgSQL_stmt_assert": "ASSERT",
+    "PLpgSQL_stmt_open": "a cursor",
+    "PLpgSQL_stmt_forc": "a cursor",
+    "PLpgSQL_stmt_fetch": "a cursor",
+    "PLpgSQL_stmt_call": "CALL or DO",
+    "PLpgSQL_stmt_commit": "COMMIT",
+    "PLpgSQL_stmt_rollback": "ROLLBACK",
+}
+
+# Functions that lock beside the rows, notify, reach other servers, or read a time that stands still
+# or is read before the lock is held.
+NEVER_CALLED = re.compile(
+    r"pg_(try_)?advisory_.*|pg_notify|pg_sleep.*|dblink.*|lo_.*|query_to_xml.*|cursor_to_xml.*"
+    r"|now|statement_timestamp|transaction_timestamp|clock_timestamp|timeofday"
+)
+CALLED_AFTER_ALL = {
+    ("ledger.clock", "clock_timestamp"),  # the one place where time is read
+}
+
+
+@dataclass(frozen=True)
+class Function:
+    """One CREATE FUNCTION of a script."""
+
+    name: str
+    node: Any
+    text: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {option.defname: option.arg for option in self.node.options}
+
+    @property
+    def body(self) -> str:
+        return str(self.options["as"][0].sval)
+
+    @property
+    def is_plpgsql(self) -> bool:
+        return bool(self.options["language"].sval == "plpgsql")
+
+
+def statements(text: str) -> Iterator[tuple[Any, str]]:
+    """Yield each statement of *text*, parsed and as it is written."""
+    for raw in parse_sql(text):
+        begin = raw.stmt_location or 0
+        yield raw.stmt, text[begin : begin + raw.stmt_len if raw.stmt_len else len(text)]
+
+
+def functions(text: str) -> list[Function]:
+    """Return the functions that a script makes."""
+    return [
+        Function(".".join(part.sval for part in node.funcname or ()), node, written)
+        for node, written in statements(text)
+        if isinstance(node, ast.CreateFunctionStmt)
+    ]
+
+
+@cache
+def names() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of all our functions, and of all our types and relations, unqualified."""
+    made: dict[bool, set[str]] = {True: set(), False: set()}
+    for script in SCRIPTS:
+        for kind, name in re.findall(
+            r"(?m)^create (?:or replace )?(function|table|type|view) \w+\.(\w+)", script.read_text()
+        ):
+            made[kind == "function"].add(name)
+    return frozenset(made[True]), frozenset(made[False])
+
+
+# -- inside a function -----------------------------------------------------------------------------
+
+
+def parts(function: Function) -> tuple[list[tuple[str, dict[str, Any]]], list[Any]]:
+    """Return the nodes of a PL/pgSQL body by their kind, and all SQL in a body, parsed."""
+    if not function.is_plpgsql:
+        return [], list(parse_sql(OURS.sub(r"public.\1__\2", function.body)))
+    nodes = list(walk(parse_plpgsql(OURS.sub(r"public.\1__\2", function.text))))
+    sql: list[Any] = []
+    for kind, node in nodes:
+        if kind == "PLpgSQL_expr":
+            query = node["query"]
+            if node["parseMode"] >= 3:  # an assignment
+                query = query.partition(":=")[2]
+            sql += parse_sql(query if node["parseMode"] == 0 else f"select {query}")
+    return nodes, sql
+
+
+def walk(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every node of pglast's PL/pgSQL tree with its kind."""
+    if isinstance(tree, dict):
+        for kind, node in tree.items():
+            if kind.startswith("PLpgSQL_") and isinstance(node, dict):
+                yield kind, node
+            yield from walk(node)
+    elif isinstance(tree, list):
+        for node in tree:
+            yield from walk(node)
+
+
+class Complaints(Visitor):
+    """Collects what a piece of SQL in a body has that it must not have."""
+
+    def __init__(self, function: Function, queries: list[Any]) -> None:
+        self.function = function
+        self.found: list[str] = []
+        self.ctes = {
+            cte.ctename for query in queries for cte in collect(query.stmt, ast.CommonTableExpr)
+        }
+
+    def visit_RangeVar(self, _ancestors: Any, node: Any) -> None:  # noqa: N802
+        if node.relpersistence == "t":
+            self.found.append(f"temporary table {node.relname}")
+        if node.schemaname is None and node.relname not in self.ctes:
+            self.found.append(f"unqualified relation {node.relname}")
+
+    def visit_FuncCall(self, _ancestors: Any, node: Any) -> None:  # noqa: N802
+        *schema, name = (part.sval for part in node.funcname)
+        if not schema and name in names()[0]:
+            self.found.append(f"unqualified function {name}")
+        if schema and schema[0] not in ("pg_catalog", "public"):
+            self.found.append(f"function of schema {schema[0]}")
+        allowed = (self.function.name, name) in CALLED_AFTER_ALL
+        if NEVER_CALLED.fullmatch(name) and not allowed:
+            self.found.append(f"{name}()")
+
+    def visit_TypeName(self, _ancestors: Any, node: Any) -> None:  # noqa: N802
+        *schema, name = (part.sval for part in node.names)
+        if not schema and name in names()[1]:
+            self.found.append(f"unqualified type {name}")
+        if schema and schema[0] not in ("pg_catalog", "public"):
+            self.found.append(f"type of schema {schema[0]}")
+
+    def visit_SQLValueFunction(self, _ancestors: Any, node: Any) -> None:  # noqa: N802
+        # Identity is session_user; the others are the owner, or a time that stands still.
+        if node.op != enums.SQLValueFunctionOp.SVFOP_SESSION_USER:
+            self.found.append(enums.SQLValueFunctionOp(node.op).name)
+
+
+def collect(tree: Any, kind: type) -> list[Any]:
+    """Return every node of *kind* in *tree*."""
+    found: list[Any] = []
+
+    class Collector(Visitor):
+        def visit(self, _ancestors: Any, node: Any) -> None:
+            if isinstance(node, kind):
+                found.append(node)
+
+    Collector()(tree)
+    return found
+
+
+def complaints(function: Function) -> list[str]:
+    """Return what *function* has that no function of the kernel may have."""
+    found = []
+
+    for parameter in function.node.parameters or ():
+        kind = ".".join(name.sval for name in parameter.argType.names)
+        if re.search(r"\bany|\brecord$|\brefcursor$|\binternal$", kind):
+            found.append(f"argument of type {kind}")
+        if parameter.mode not in (
+            enums.FunctionParameterMode.FUNC_PARAM_DEFAULT,
+            enums.FunctionParameterMode.FUNC_PARAM_IN,
+        ):
+            found.append("OUT, VARIADIC or TABLE")
+
+    nodes, queries = parts(function)
+    for kind, node in nodes:
+        if kind in NEVER:
+            found.append(NEVER[kind])
+        if kind == "PLpgSQL_stmt_execsql" and node.get("strict"):
+            found.append("INTO STRICT")
+        if kind == "PLpgSQL_stmt_return_query" and "dynquery" in node:
+            found.append("EXECUTE")
+        if kind == "PLpgSQL_condition" and node["condname"] == "others":
+            found.append("WHEN OTHERS")
+        if kind == "PLpgSQL_type" and "refcursor" in node["typname"]:
+            found.append("a cursor")
+
+    visitor = Complaints(function, queries)
+    for query in queries:
+        if not isinstance(
+            query.stmt, (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)
+        ):
+            found.append(type(query.stmt).__name__)
+        visitor(query)
+    return found + visitor.found
+
+
+# -- tests -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_function_does_what_none_may(script: Path) -> None:
+    found = {each.name: complaints(each) for each in functions(script.read_text())}
+
+    assert {name: list_ for name, list_ in found.items() if list_} == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("execute 'select 1'", "EXECUTE"),
+        ("return query execute 'select 1'", "EXECUTE"),
+        ("assert true", "ASSERT"),
+        ("select c.class into strict v from ledger.class as c", "INTO STRICT"),
+        ("begin null; exception when others then null; end", "WHEN OTHERS"),
+        ("create temporary table t (i integer)", "CreateStmt"),
+        ("perform pg_advisory_xact_lock(1)", "pg_advisory_xact_lock()"),
+        ("perform pg_catalog.pg_notify('fencepost', '')", "pg_notify()"),
+        ("notify fencepost", "NotifyStmt"),
+        ("lock table ledger.class", "LockStmt"),
+        ("v := now()", "now()"),
+        ("v := current_user", "SVFOP_CURRENT_USER"),
+        ("v := current_timestamp", "SVFOP_CURRENT_TIMESTAMP"),
+        ("v := digest('{}')", "unqualified function digest"),
+        ("v := evil.f()", "function of schema evil"),
+        ("perform from campaign", "unqualified relation campaign"),
+        ("v := null::receipt", "unqualified type receipt"),
+        ("commit", "COMMIT"),
+    ],
+)
+def test_what_none_may_do_is_found(body: str, complaint: str) -> None:
+    text = f"""
+        create function ledger.planted(p_class text) returns setof text language plpgsql
+        as $fn$ declare v text; begin {body}; end $fn$
+    """
+
+    assert complaint in complaints(functions(text)[0])
+
+
+@pytest.mark.parametrize("kind", ["anyelement", "record", "refcursor", "anyarray"])
+def test_an_argument_without_a_plain_type_is_found(kind: str) -> None:
+    text = f"create function ledger.planted(p {kind}) returns void language sql as 'select 1'"
+
+    assert len(complaints(functions(text)[0])) == 1
+
+
+def test_no_name_stands_for_two_functions() -> None:
+    made = Counter(each.name for script in SCRIPTS for each in functions(script.read_text()))
+
+    assert [name for name, count in made.items() if count > 1] == []
+    assert len(made) > 70
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_deploy_script_is_one_transaction_of_the_owner(script: Path) -> None:
+    first, path, *rest, last = (written.strip() for _, written in statements(script.read_text()))
+
+    assert first.endswith("begin")
+    assert path == "set local search_path = pg_catalog, pg_temp"
+    assert last == "commit"
+    change = f"{script.parent.name}/{script.stem}"
+    if change == "foundation/roles":  # makes the owner
+        return
+    if change == "foundation/schemas":  # makes schemas, which takes the database's owner
+        assert all("create schema" in each for each in rest[:3])
+        rest = rest[3:]
+    assert rest[0] == "set local role fencepost_owner"
+
+
+@pytest.mark.parametrize("kind", ["deploy", "revert", "verify"])
+def test_no_script_shrugs_or_reaches_further_than_it_says(kind: str) -> None:
+    """No IF EXISTS: what is not as the plan says must fail. No CASCADE: nothing goes unnamed."""
+    loose = re.compile(r"\bif (not )?exists\s+(?!\()[a-z]|\bcascade\b")
+    wrong = [
+        f"{path.relative_to(PROJECT)}: {line.strip()}"
+        for path in sorted((PROJECT / kind).rglob("*.sql"))
+        for line in path.read_text().splitlines()
+        if loose.search(line.partition("--")[0])
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("kind", ["deploy", "revert", "verify"])
+def test_no_psql_variable_stands_in_a_body(kind: str) -> None:
+    """Nothing is put in there by psql: the variable would reach the server as it is written."""
+    variable = re.compile(r"(?<![:\w\"\[]):(?:'\w+'|\"\w+\"|[a-z_]\w*)")
+    bodies = {
+        path: re.findall(r"(?s)(\$(?:do|fn|verify)\$)(.*?)\1", path.read_text())
+        for path in sorted((PROJECT / kind).rglob("*.*sql"))
+    }
+    wrong = [path for path, found in bodies.items() for _, body in found if variable.search(body)]
+
+    assert wrong == []
+    assert variable.search("where c.class = :'name'")
+    assert kind == "revert" or sum(map(len, bodies.values())) > 10
+
+
+def test_every_trigger_fires_always_and_at_once() -> None:
+    triggers: list[Any] = []
+    always: list[Any] = []
+    for script in SCRIPTS:
+        for node, _ in statements(script.read_text()):
+            if isinstance(node, ast.CreateTrigStmt):
+                assert not any((node.deferrable, node.initdeferred, node.isconstraint))
+                triggers.append(node.trigname)
+            if isinstance(node, ast.AlterTableStmt):
+                always += [
+                    command.name
+                    for command in node.cmds or ()
+                    if command.subtype == enums.AlterTableType.AT_EnableAlwaysTrig
+                ]
+
+    assert sorted(always) == sorted(triggers)
+    assert triggers
