@@ -9,6 +9,7 @@ select $list$
     target                  text                     not null
     state                   text                     not null
     generation              bigint                   not null default 0
+    priority                smallint                 not null default 0
     opened_at               timestamp with time zone not null
     opened_by               name                     not null
     opening_observation_no  bigint
@@ -52,6 +53,7 @@ $list$ as columns, $list$
     campaign_lease_is_whole_while_held
     campaign_pk
     campaign_previous_fk
+    campaign_priority_is_known
     campaign_says_why_it_is_parked
     campaign_state_is_known
     campaign_target_fk
@@ -61,7 +63,7 @@ $list$ as constraints, $list$
     campaign_lease_uq unique (class, lease_token_sha256): lease_token_sha256 is not null
     campaign_open_uq unique (class, target): state <> all ('confirmed', 'cancelled', 'lapsed')
     campaign_opening_token_uq unique (class, opening_token_sha256): opening_token_sha256 is not null
-    campaign_ready_ix (class, next_attempt_at, campaign_id): state = 'ready'
+    campaign_ready_ix (class, priority, next_attempt_at, campaign_id): state = 'ready'
     campaign_target_ix (class, target, campaign_id)
 $list$ as indexes
 \gset

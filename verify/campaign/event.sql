@@ -24,7 +24,9 @@ $list$ as columns, $list$
     campaign_event_campaign_fk
     campaign_event_move_is_legal
     campaign_event_pk
-$list$ as constraints, '' as indexes
+$list$ as constraints, $list$
+    campaign_event_log_ix (class, epoch, xid, campaign_id, event_no)
+$list$ as indexes
 \gset
 \ir ../_support/assert_table.psql
 

@@ -4,14 +4,15 @@ begin;
 
 \set relation ledger.transition
 select $list$
-    transition        text    not null
-    from_state        text    not null
-    to_state          text    not null
-    duties            text[]  not null
-    lease             text    not null
-    raises_generation boolean not null
+    transition      text    not null
+    from_state      text    not null
+    to_state        text    not null
+    duties          text[]  not null
+    lease           text    not null
+    generation_step integer not null
 $list$ as columns, $list$
     transition_lease_is_known
+    transition_never_lowers_the_generation
     transition_pk
     transition_raises_with_every_grant_and_revocation
 $list$ as constraints, '' as indexes
@@ -25,58 +26,82 @@ select $list$
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
--- Transition, from, to, who makes it, what becomes of the lease, and of the generation.
+-- Transition, from, to, who makes it, what becomes of the lease, by how much the generation rises.
 select set_config('verify.moves', $list$
-    open               none      ready     sensor,admin none    kept
-    claim              ready     leased    worker       takes   raised
-    submit             leased    attempted worker       returns kept
-    fail               leased    ready     worker       returns kept
-    fail               leased    parked    worker       returns kept
-    release            leased    ready     worker       returns kept
-    release            leased    parked    worker       returns kept
-    lose               leased    ready     reaper,admin revokes raised
-    lose               leased    parked    reaper,admin revokes raised
-    claim_verification attempted verifying verifier     takes   raised
-    accept             verifying promoting verifier     keeps   kept
-    accept             verifying verified  verifier     returns kept
-    reject             verifying ready     verifier     returns kept
-    reject             verifying parked    verifier     returns kept
-    abstain            verifying attempted verifier     returns kept
-    abstain            verifying parked    verifier     returns kept
-    lose_verification  verifying attempted reaper,admin revokes raised
-    lose_verification  verifying parked    reaper,admin revokes raised
-    claim_promotion    accepted  promoting verifier     takes   raised
-    lose_promotion     promoting accepted  reaper,admin revokes raised
-    lose_promotion     promoting parked    reaper,admin revokes raised
-    promote            promoting verified  verifier     returns kept
-    outdate            promoting ready     verifier     returns kept
-    outdate            promoting parked    verifier     returns kept
-    confirm            verified  confirmed sensor       none    kept
-    contradict         verified  ready     sensor       none    kept
-    contradict         verified  parked    sensor       none    kept
-    lapse              ready     lapsed    sensor       none    kept
-    expire             ready     parked    reaper       none    kept
-    expire             attempted parked    reaper       none    kept
-    expire             accepted  parked    reaper       none    kept
-    park               ready     parked    admin        none    raised
-    park               leased    parked    admin        revokes raised
-    park               attempted parked    admin        none    raised
-    park               verifying parked    admin        revokes raised
-    park               accepted  parked    admin        none    raised
-    park               promoting parked    admin        revokes raised
-    park               verified  parked    admin        none    raised
-    redrive            parked    ready     admin        none    raised
-    redrive            parked    attempted admin        none    raised
-    redrive            parked    accepted  admin        none    raised
-    redrive            parked    verified  admin        none    raised
-    cancel             ready     cancelled admin        none    raised
-    cancel             leased    cancelled admin        revokes raised
-    cancel             attempted cancelled admin        none    raised
-    cancel             verifying cancelled admin        revokes raised
-    cancel             accepted  cancelled admin        none    raised
-    cancel             promoting cancelled admin        revokes raised
-    cancel             verified  cancelled admin        none    raised
-    cancel             parked    cancelled admin        none    raised
+    open               none      ready     sensor,admin none    0
+    claim              ready     leased    worker       takes   1
+    submit             leased    attempted worker       returns 0
+    fail               leased    ready     worker       returns 0
+    fail               leased    parked    worker       returns 0
+    release            leased    ready     worker       returns 0
+    release            leased    parked    worker       returns 0
+    lose               leased    ready     reaper,admin revokes 1
+    lose               leased    parked    reaper,admin revokes 1
+    claim_verification attempted verifying verifier     takes   1
+    accept             verifying promoting verifier     keeps   0
+    accept             verifying verified  verifier     returns 0
+    reject             verifying ready     verifier     returns 0
+    reject             verifying parked    verifier     returns 0
+    abstain            verifying attempted verifier     returns 0
+    abstain            verifying parked    verifier     returns 0
+    lose_verification  verifying attempted reaper,admin revokes 1
+    lose_verification  verifying parked    reaper,admin revokes 1
+    claim_promotion    accepted  promoting verifier     takes   1
+    lose_promotion     promoting accepted  reaper,admin revokes 1
+    lose_promotion     promoting parked    reaper,admin revokes 1
+    promote            promoting verified  verifier     returns 0
+    outdate            promoting ready     verifier     returns 0
+    outdate            promoting parked    verifier     returns 0
+    confirm            verified  confirmed sensor       none    0
+    contradict         verified  ready     sensor       none    0
+    contradict         verified  parked    sensor       none    0
+    lapse              ready     lapsed    sensor       none    0
+    expire             ready     parked    reaper       none    0
+    expire             attempted parked    reaper       none    0
+    expire             accepted  parked    reaper       none    0
+    park               ready     parked    admin        none    1
+    park               leased    parked    admin        revokes 1
+    park               attempted parked    admin        none    1
+    park               verifying parked    admin        revokes 1
+    park               accepted  parked    admin        none    1
+    park               promoting parked    admin        revokes 1
+    park               verified  parked    admin        none    1
+    redrive            parked    ready     admin        none    1
+    redrive            parked    attempted admin        none    1
+    redrive            parked    accepted  admin        none    1
+    redrive            parked    verified  admin        none    1
+    cancel             ready     cancelled admin        none    1
+    cancel             leased    cancelled admin        revokes 1
+    cancel             attempted cancelled admin        none    1
+    cancel             verifying cancelled admin        revokes 1
+    cancel             accepted  cancelled admin        none    1
+    cancel             promoting cancelled admin        revokes 1
+    cancel             verified  cancelled admin        none    1
+    cancel             parked    cancelled admin        none    1
+    set_priority       ready     ready     admin        stays   0
+    set_priority       leased    leased    admin        stays   0
+    set_priority       attempted attempted admin        stays   0
+    set_priority       verifying verifying admin        stays   0
+    set_priority       accepted  accepted  admin        stays   0
+    set_priority       promoting promoting admin        stays   0
+    set_priority       verified  verified  admin        stays   0
+    set_priority       parked    parked    admin        stays   0
+    allow_repeat       ready     ready     admin        stays   0
+    allow_repeat       leased    leased    admin        stays   0
+    allow_repeat       attempted attempted admin        stays   0
+    allow_repeat       verifying verifying admin        stays   0
+    allow_repeat       accepted  accepted  admin        stays   0
+    allow_repeat       promoting promoting admin        stays   0
+    allow_repeat       verified  verified  admin        stays   0
+    allow_repeat       parked    parked    admin        stays   0
+    new_epoch          ready     ready     admin        stays   1000
+    new_epoch          leased    leased    admin        stays   1000
+    new_epoch          attempted attempted admin        stays   1000
+    new_epoch          verifying verifying admin        stays   1000
+    new_epoch          accepted  accepted  admin        stays   1000
+    new_epoch          promoting promoting admin        stays   1000
+    new_epoch          verified  verified  admin        stays   1000
+    new_epoch          parked    parked    admin        stays   1000
 $list$, true) as moves \gset
 
 do $verify$
@@ -92,7 +117,7 @@ begin
     v_found := array(
         select concat_ws(' ', t.transition, t.from_state, t.to_state,
                          array_to_string(t.duties, ','), t.lease,
-                         case when t.raises_generation then 'raised' else 'kept' end)
+                         t.generation_step)
         from ledger.transition as t
         order by 1
     );

@@ -33,6 +33,7 @@ select set_config('verify.answers', $list$
     same_family     outcome same_family
     bundle_mismatch outcome bundle_mismatch
     no_evidence     outcome no_evidence
+    paused          outcome paused
     KN101           misuse  argument_missing
     KN102           misuse  argument_malformed
     KN103           misuse  argument_too_long

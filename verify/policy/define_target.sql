@@ -8,6 +8,12 @@ begin;
 \set volatility immutable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.checked_time_of_day
+\set arguments 'p_policy jsonb'
+\set returns ledger.target
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 \set function kernel.define_target
 select $list$
     p_class         text

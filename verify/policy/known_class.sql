@@ -8,4 +8,10 @@ begin;
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.hold_class
+\set arguments 'p_class text'
+\set returns ledger.class
+\set volatility volatile
+\ir ../_support/assert_helper.psql
+
 rollback;

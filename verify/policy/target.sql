@@ -9,15 +9,19 @@ select $list$
     location       jsonb                    not null
     desired_state  jsonb                    not null
     acceptance     jsonb                    not null
-    observe_every  interval                 not null
+    observe_every  interval
+    observe_at     time without time zone
+    time_zone      text
     observe_within interval                 not null
     settle         interval                 not null
     observation_no bigint                   not null default 0
     next_slot_at   timestamp with time zone not null
     slot_begun_at  timestamp with time zone
     quiet_until    timestamp with time zone
+    retired_at     timestamp with time zone
 $list$ as columns, $list$
     target_class_fk
+    target_has_one_schedule
     target_is_observed_within_bounds
     target_name_is_bounded
     target_pk

@@ -20,7 +20,7 @@ $list$ as constraints, '' as indexes
 
 \set relation ledger.bundle
 select $list$
-    bundle_10_append_only before delete or update, each row: tg__append_only
+    bundle_10_kept before delete or update, each row: tg__kept_with_campaign
     bundle_20_no_truncate before truncate, each statement: tg__append_only
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql

@@ -2,6 +2,19 @@
 
 begin;
 
+\set function ledger.bar_of
+select $list$
+    p_principal       name
+    p_principal_oid   oid
+    p_class           text
+    p_campaign_id     bigint
+    p_attempt_no      integer
+    p_separate_family boolean
+$list$ as arguments \gset
+\set returns text
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 \set function ledger.judge_bar
 select $list$
     p_class           text

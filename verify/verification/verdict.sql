@@ -36,7 +36,7 @@ $list$ as indexes
 
 \set relation ledger.verdict
 select $list$
-    verdict_10_append_only before delete or update, each row: tg__append_only
+    verdict_10_kept before delete or update, each row: tg__kept_with_campaign
     verdict_20_no_truncate before truncate, each statement: tg__append_only
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql

@@ -9,6 +9,7 @@ select $list$
     target                  text
     state                   text
     generation              bigint
+    priority                smallint
     opened_at               timestamp with time zone
     opened_by               name
     opening_observation     bigint

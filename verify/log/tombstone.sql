@@ -1,0 +1,49 @@
+-- Verify fencepost:log/tombstone on pg
+
+begin;
+
+\set relation ledger.tombstone
+select $list$
+    class         text                     not null
+    campaign_id   bigint                   not null
+    target        text                     not null
+    final_state   text                     not null
+    generation    bigint                   not null
+    attempt_count integer                  not null
+    event_count   bigint                   not null
+    opened_at     timestamp with time zone not null
+    closed_at     timestamp with time zone not null
+    event_epochs  integer[]                not null
+    event_xids    xid8[]                   not null
+    event_digests bytea[]                  not null
+    sha256        bytea                    not null
+    pruned_at     timestamp with time zone not null
+    pruned_by     name                     not null
+    pruned_xid    xid8                     not null
+$list$ as columns, $list$
+    tombstone_keeps_every_event
+    tombstone_pk
+$list$ as constraints, '' as indexes
+\gset
+\ir ../_support/assert_table.psql
+
+\set relation ledger.tombstone
+select $list$
+    tombstone_10_append_only before delete or update, each row: tg__append_only
+    tombstone_20_no_truncate before truncate, each statement: tg__append_only
+$list$ as triggers \gset
+\ir ../_support/assert_triggers.psql
+
+\set function ledger.is_pruned_now
+select $list$
+    p_class       text
+    p_campaign_id bigint
+$list$ as arguments \gset
+\set returns boolean
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.tg__kept_with_campaign
+\ir ../_support/assert_trigger_function.psql
+
+rollback;

@@ -1,0 +1,21 @@
+-- Verify fencepost:recovery/reaper_pass on pg
+
+begin;
+
+\set relation ledger.reaper_pass
+select $list$
+    class        text                     not null
+    principal    name                     not null
+    passed_at    timestamp with time zone not null
+    reaped_count bigint                   not null
+$list$ as columns, $list$
+    reaper_pass_pk
+$list$ as constraints, '' as indexes
+\gset
+\ir ../_support/assert_table.psql
+
+\set relation ledger.reaper_pass
+\set triggers ''
+\ir ../_support/assert_triggers.psql
+
+rollback;
