@@ -5,11 +5,11 @@ set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 create table ledger.transition (
-    transition        text    not null,
-    from_state        text    not null,
-    to_state          text    not null,
-    duties            text[]  not null,
-    lease             text    not null,
+    transition      text    not null,
+    from_state      text    not null,
+    to_state        text    not null,
+    duties          text[]  not null,
+    lease           text    not null,
     generation_step integer not null,
 
     constraint transition_pk primary key (transition, from_state, to_state),

@@ -9,7 +9,6 @@ create or replace function ledger.event_digest(p_event ledger.campaign_event)
     language sql
     stable
     set search_path = pg_catalog, pg_temp
-    set timezone = 'UTC'
 as $fn$
     -- Version 1: every column in this order, each with its length before it; "-" for null.
     select pg_catalog.sha256(pg_catalog.convert_to(string_agg(
@@ -19,8 +18,8 @@ as $fn$
         '1', p_event.class, p_event.campaign_id::text, p_event.event_no::text,
         p_event.transition, p_event.from_state, p_event.to_state, p_event.generation::text,
         p_event.by_principal::text, p_event.holder::text, p_event.is_late::text,
-        to_char(p_event.next_attempt_at, 'YYYY-MM-DD"T"HH24:MI:SS.US'),
-        to_char(p_event.at, 'YYYY-MM-DD"T"HH24:MI:SS.US'),
+        to_char(p_event.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
+        to_char(p_event.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
         p_event.epoch::text, p_event.xid::text, p_event.detail::text,
         encode(p_event.content_sha256, 'hex')
     ]) with ordinality as f (value, place);

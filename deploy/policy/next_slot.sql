@@ -9,7 +9,6 @@ create or replace function ledger.next_slot(p_target ledger.target, p_at timesta
     language plpgsql
     stable
     set search_path = pg_catalog, pg_temp
-    set timezone = 'UTC'
 as $fn$
 declare
     v_day  date;

@@ -34,11 +34,10 @@ create or replace function ledger.exercise(
     language sql
     stable
     set search_path = pg_catalog, pg_temp
-    set timezone = 'UTC'
 as $fn$
     select row(
         p_class,
-        p_begin_at::date,
+        (p_begin_at at time zone 'UTC')::date,
         p_begin_at,
         p_end_at,
         (select count(*)
