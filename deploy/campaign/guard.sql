@@ -113,16 +113,36 @@ begin
             when v_move.lease in ('keeps', 'returns')
                 and old.lease_principal is distinct from session_user
                 then 'made by its holder'
-            when v_move.lease in ('keeps', 'stays')
+            when v_move.lease = 'keeps'
                 and row(new.lease_principal, new.lease_principal_oid, new.lease_token_sha256,
                         new.lease_granted_at, new.lease_expires_at)
                     is distinct from
                     row(old.lease_principal, old.lease_principal_oid, old.lease_token_sha256,
                         old.lease_granted_at, old.lease_expires_at)
-                then 'made without touching the lease'
+                then 'made under one lease'
         end;
         if v_lease is not null then
             raise exception 'the move % is %', v_move.transition, v_lease
+                using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+        end if;
+
+        -- The priority changes by set_priority alone, and an act within a state changes nothing
+        -- else.
+        v_same := new;
+        v_same.priority := old.priority;
+        if v_move.lease = 'stays' then
+            v_same := old;
+            v_same.generation          := new.generation;
+            v_same.last_transition     := new.last_transition;
+            v_same.last_at             := new.last_at;
+            v_same.last_detail         := new.last_detail;
+            v_same.last_content_sha256 := new.last_content_sha256;
+        end if;
+        if v_move.transition = 'set_priority' then
+            v_same.priority := new.priority;
+        end if;
+        if v_same is distinct from new then
+            raise exception 'the move % changes something else', v_move.transition
                 using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
         end if;
         new.event_count := old.event_count + 1;
@@ -134,7 +154,8 @@ end
 $fn$;
 
 comment on function ledger.tg_campaign__guard() is
-$doc$Lets a campaign change only by a legal move of the session's own duty, or by a renewal.
+$doc$Lets a campaign change only by a legal move of the session's own duty, or by a renewal; lets it
+be deleted only when it is buried.
 
 It does not ask which function runs: the owner and superusers at the keyboard are refused as well.
 Numbers the move's event.

@@ -1,6 +1,6 @@
 -- ledger.campaign changes by legal moves of the session's own duty, whoever is at the keyboard.
 \ir ../_support/fixture.psql
-select plan(140);
+select plan(166);
 
 -- One campaign in every state.
 select testing.accepted('accepted');
@@ -41,7 +41,8 @@ begin
         set state           = p_to,
             last_transition = p_transition,
             generation      = c.generation
-                + (p_transition ~ '^(claim|lose|park|redrive|cancel)')::integer,
+                + (p_transition ~ '^(claim|lose|park|redrive|cancel)')::integer
+                + case when p_transition = 'new_epoch' then 1000 else 0 end,
             parked_for      = case when p_to = 'parked' then 'by hand' end,
             closed_at       = case when p_to in ('confirmed', 'cancelled', 'lapsed')
                                    then c.last_at end
@@ -75,7 +76,7 @@ $fn$;
 create function testing.legal_moves(p_who text) returns text language sql as $fn$
     select testing.report(
         array_agg(testing.move_by_hand(t.transition, t.from_state, t.to_state))
-            || case when count(*) <> 49 then format('%s tried', count(*)) end,
+            || case when count(*) <> 73 then format('%s tried', count(*)) end,
         format('ledger.campaign makes no move at all for %s', p_who)
     )
     from ledger.transition as t
@@ -230,7 +231,8 @@ reset session authorization;
 
 -- == within a state ===============================================================================
 
-create function testing.within(p_target text, p_who text)
+-- Nothing but a renewal, and the acts that ledger.transition lists. p_last is the row's last move.
+create function testing.within(p_target text, p_last text, p_who text)
     returns setof text
     language plpgsql
 as $fn$
@@ -239,7 +241,14 @@ declare
 begin
     return query select testing.raises(
         testing.change(p_target, c.change), 'KN901',
-        format('a campaign changes within state %s by renewal only', v_state),
+        case
+            when c.change ~ '^(state|lease_expires_at) ='
+                or (c.change = 'attempt_count = 0' and v_state = 'ready')
+                then 'a lease is renewed by its holder, to a later expiry'
+            when c.change ~ '^last_transition'
+                then format('no move park leads from %s to %s', v_state, v_state)
+            else format('no move %s leads from %s to %s', p_last, v_state, v_state)
+        end,
         format('ledger.campaign refuses to %s in state %s: %s', p_who, p_target, c.change)
     )
     from (values
@@ -248,6 +257,7 @@ begin
         ('verification_loss_count = 7'), ('promotion_loss_count = 7'), ('abstain_floor = 7'),
         ('next_attempt_at = ''2030-01-01'''), ('phase_since = ''2030-01-01'''),
         ('failure_reason = ''x'''), ('parked_for = ''x'''), ('evidence_uri = ''x'''),
+        ('priority = 3'),
         ('closed_at = ''2030-01-01'''), ('event_count = 7'), ('last_transition = ''park'''),
         ('last_detail = ''{}'''), ('lease_expires_at = lease_expires_at - interval ''1 s'''),
         ('lease_label = ''x'', lease_expires_at = lease_expires_at + interval ''1 s'''),
@@ -255,23 +265,63 @@ begin
     ) as c (change);
 end
 $fn$;
-select testing.within('ready', 'a superuser');
+select testing.within('ready', 'open', 'a superuser');
 select testing.raises(
     testing.change('leased', 'lease_expires_at = lease_expires_at + interval ''1 h'''), 'KN901',
-    'a campaign changes within state leased by renewal only',
+    'a lease is renewed by its holder, to a later expiry',
     'ledger.campaign lets no superuser prolong another''s lease'
 );
 set local session authorization fencepost_owner;
 select testing.raises(
     testing.change('leased', 'lease_expires_at = lease_expires_at + interval ''1 h'''), 'KN901',
-    'a campaign changes within state leased by renewal only',
+    'a lease is renewed by its holder, to a later expiry',
     'ledger.campaign lets no owner prolong another''s lease'
 );
 reset session authorization;
+
+-- An act within a state changes nothing but what it is for, whoever makes it.
+set local session authorization keyboard;
+select testing.raises(
+    testing.change('leased', format('last_transition = %L, %s', a.act, c.change)),
+    'KN901', c.message,
+    format('ledger.campaign refuses to a member of every group within a state: %s with %s',
+           a.act, c.change)
+)
+from (values ('set_priority', 0), ('allow_repeat', 0), ('new_epoch', 1000)) as a (act, step)
+cross join lateral (values
+    ('generation = generation + 1',
+     format('the move %s takes the generation from 1 to %s', a.act, 1 + a.step)),
+    (format('generation = generation + %s, event_count = 7', a.step),
+     format('the move %s changes something else', a.act)),
+    (format('generation = generation + %s, failure_count = 7', a.step),
+     format('the move %s changes something else', a.act)),
+    (format('generation = generation + %s, next_attempt_at = ''2030-01-01''', a.step),
+     format('the move %s changes something else', a.act)),
+    (format('generation = generation + %s, lease_principal = ''keyboard''', a.step),
+     format('the move %s changes something else', a.act)),
+    (format('generation = generation + %s, lease_expires_at = ''2030-01-01''', a.step),
+     format('the move %s changes something else', a.act)),
+    (format('generation = generation + %s, failure_reason = ''x''', a.step),
+     format('the move %s changes something else', a.act))
+) as c (change, message)
+union all
+select testing.raises(
+    testing.change('ready', format('%s, priority = 3', m.change)), 'KN901',
+    format('the move %s changes something else', m.move),
+    format('ledger.campaign keeps its priority in a move: %s', m.move)
+)
+from (values
+    ('allow_repeat', 'last_transition = ''allow_repeat'''),
+    ('new_epoch', 'last_transition = ''new_epoch'', generation = generation + 1000'),
+    ('park', 'state = ''parked'', last_transition = ''park'', parked_for = ''x'', '
+             'generation = generation + 1')
+) as m (move, change);
+reset session authorization;
+
 grant usage on schema ledger to worker_1;
 grant select, update on ledger.campaign to worker_1;
 set local session authorization worker_1;
-select testing.within('leased', 'the holder itself');
+select testing.within('leased', 'claim', 'the holder itself');
 select is(
     testing.ledger_digest(true), current_setting('test.digest'),
     'ledger.campaign has not changed up to here, nor has anything else'
