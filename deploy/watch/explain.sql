@@ -19,12 +19,13 @@ create or replace function kernel.explain(p_class text, p_campaign_id bigint)
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_now        timestamptz;
-    v_class      ledger.class;
-    v_campaign   ledger.campaign;
-    v_target     ledger.target;
-    v_where      text;
-    v_next       text;
+    v_now      timestamptz;
+    v_class    ledger.class;
+    v_campaign ledger.campaign;
+    v_target   ledger.target;
+    v_event    ledger.campaign_event;
+    v_where    text;
+    v_next     text;
 begin
     perform ledger.require_class(p_class);
     perform ledger.require('p_campaign_id', p_campaign_id is not null);
@@ -38,16 +39,19 @@ begin
     from ledger.target as t
     where t.class = p_class and t.target = v_campaign.target;
 
+    select e.* into v_event
+    from ledger.campaign_event as e
+    where e.class = p_class
+      and e.campaign_id = p_campaign_id
+      and e.from_state <> e.to_state
+    order by e.event_no desc
+    limit 1;
     v_where := format(
         'Campaign %s of target %s is %s since %s: %s, event %s, by %s.',
-        v_campaign.campaign_id, v_campaign.target, v_campaign.state, v_campaign.last_at,
-        v_campaign.last_transition, v_campaign.event_count,
-        (select e.by_principal
-         from ledger.campaign_event as e
-         where e.class = p_class
-           and e.campaign_id = p_campaign_id
-           and e.event_no = v_campaign.event_count)
+        v_campaign.campaign_id, v_campaign.target, v_campaign.state, v_event.at,
+        v_event.transition, v_event.event_no, v_event.by_principal
     );
+
     v_next := case v_campaign.state
         when 'ready' then
             case
