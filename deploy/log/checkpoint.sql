@@ -19,14 +19,14 @@ create or replace function kernel.checkpoint(p_class text)
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_class  ledger.class;
-    v_last   ledger.checkpoint;
-    v_upto   xid8;
-    v_count  bigint;
-    v_sha256 bytea;
-    v_now    timestamptz;
+    v_class   ledger.class;
+    v_last    ledger.checkpoint;
+    v_upto    xid8;
+    v_count   bigint;
+    v_sha256  bytea;
+    v_now     timestamptz;
     v_refused kernel.receipt;
-    v_answer kernel.checkpoint;
+    v_answer  kernel.checkpoint;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);

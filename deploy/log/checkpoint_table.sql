@@ -58,10 +58,9 @@ create or replace function ledger.log_digest(
     p_from_xid   xid8,
     p_upto_epoch integer,
     p_upto_xid   xid8,
-    p_previous   bytea,
-    out event_count bigint,
-    out sha256      bytea
+    p_previous   bytea
 )
+    returns ledger.checkpoint
     language sql
     stable
     set search_path = pg_catalog, pg_temp
@@ -81,14 +80,16 @@ as $fn$
           and (k.epoch, k.xid) >= (p_from_epoch, p_from_xid)
           and (k.epoch, k.xid) < (p_upto_epoch, p_upto_xid)
     )
-    select count(*),
-           pg_catalog.sha256(
-               pg_catalog.convert_to('fencepost checkpoint 1 ' || p_class || ' ', 'UTF8')
-               || coalesce(p_previous, '')
-               || coalesce(
-                   string_agg(l.digest, '' order by l.epoch, l.xid, l.campaign_id, l.event_no), ''
-               )
-           )
+    select row(
+        p_class, null, null, null, 1, p_upto_epoch, p_upto_xid, count(*), p_previous,
+        pg_catalog.sha256(
+            pg_catalog.convert_to('fencepost checkpoint 1 ' || p_class || ' ', 'UTF8')
+            || coalesce(p_previous, '')
+            || coalesce(
+                string_agg(l.digest, '' order by l.epoch, l.xid, l.campaign_id, l.event_no), ''
+            )
+        )
+    )::ledger.checkpoint
     from logged as l;
 $fn$;
 
@@ -101,6 +102,7 @@ Parameters
     p_upto_epoch, p_upto_xid  the first one that is not any more
     p_previous                the digest of the checkpoint before; null for the first
 
-Pruned events count with the digests in their tombstones.$doc$;
+Returns what is new in a checkpoint made there: its bounds, count and digests; number, time and
+maker are null. Pruned events count with the digests in their tombstones.$doc$;
 
 commit;

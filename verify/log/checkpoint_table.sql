@@ -54,10 +54,8 @@ select $list$
     p_upto_epoch integer
     p_upto_xid   xid8
     p_previous   bytea
-    out          event_count bigint
-    out          sha256 bytea
 $list$ as arguments \gset
-\set returns record
+\set returns ledger.checkpoint
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
