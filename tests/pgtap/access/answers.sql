@@ -23,7 +23,7 @@ union all
 select f.name, f.is_kernel, f.comment, m.match[1]
 from every_function as f
 cross join lateral regexp_matches(f.prosrc, 'return ''([a-z_]+)''', 'g') as m (match)
-where f.name = 'ledger.judge_bar'::regproc;
+where f.name = 'ledger.bar_of'::regproc;
 
 -- The section of a kernel function's comment, what is in brackets left out. That of kernel.reap,
 -- which answers for several campaigns, is prose.

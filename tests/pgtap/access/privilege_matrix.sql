@@ -5,7 +5,7 @@ begin;
 select plan(5);
 
 select bag_eq(
-    $$ select p.oid::regproc::text, r.rolname::text
+    $$ select n.nspname || '.' || p.proname, r.rolname::text
        from pg_proc as p
        join pg_namespace as n on n.oid = p.pronamespace
        cross join pg_roles as r
@@ -16,6 +16,7 @@ select bag_eq(
     $$ select f.name, 'fencepost_' || g.name
        from (values
            ('kernel.claim',              'worker'),
+           ('kernel.claim_many',         'worker'),
            ('kernel.brief',              'worker'),
            ('kernel.submit',             'worker'),
            ('kernel.fail',               'worker'),
@@ -39,9 +40,23 @@ select bag_eq(
            ('kernel.park',               'admin'),
            ('kernel.redrive',            'admin'),
            ('kernel.cancel',             'admin'),
+           ('kernel.set_priority',       'admin'),
+           ('kernel.allow_repeat',       'admin'),
+           ('kernel.pause',              'admin'),
+           ('kernel.resume',             'admin'),
+           ('kernel.retire_target',      'admin'),
+           ('kernel.retire_class',       'admin'),
+           ('kernel.new_epoch',          'admin'),
+           ('kernel.prune',              'admin'),
+           ('kernel.health',             'admin auditor'),
+           ('kernel.explain',            'admin auditor'),
+           ('kernel.exercise_report',    'admin auditor'),
+           ('kernel.checkpoint',         'reaper auditor'),
+           ('kernel.check',              'auditor'),
            ('kernel.api_version',        'worker verifier reaper sensor admin auditor'),
            ('kernel.classes',            'worker verifier reaper sensor admin auditor'),
-           ('kernel.next_due',           'worker verifier reaper sensor admin auditor')
+           ('kernel.next_due',           'worker verifier reaper sensor admin auditor'),
+           ('kernel.ring',               'worker verifier reaper sensor admin auditor')
        ) as f (name, groups)
        cross join lateral regexp_split_to_table(f.groups, ' ') as g (name) $$,
     'each group reaches exactly the functions listed'
@@ -60,10 +75,14 @@ select bag_eq(
              then has_any_column_privilege(r.oid, c.oid, p.privilege)
              else has_table_privilege(r.oid, c.oid, p.privilege)
          end $$,
-    $$ values ('audit.campaigns', 'fencepost_auditor', 'select'),
-              ('audit.attempts',  'fencepost_auditor', 'select'),
-              ('audit.events',    'fencepost_auditor', 'select'),
-              ('audit.refusals',  'fencepost_auditor', 'select') $$,
+    $$ values ('audit.campaigns',    'fencepost_auditor', 'select'),
+              ('audit.attempts',     'fencepost_auditor', 'select'),
+              ('audit.bundles',      'fencepost_auditor', 'select'),
+              ('audit.observations', 'fencepost_auditor', 'select'),
+              ('audit.events',       'fencepost_auditor', 'select'),
+              ('audit.refusals',     'fencepost_auditor', 'select'),
+              ('audit.enrolments',   'fencepost_auditor', 'select'),
+              ('audit.config',       'fencepost_auditor', 'select') $$,
     'no group touches a relation but the auditors, who read the views'
 );
 select bag_eq(

@@ -1,11 +1,11 @@
 -- ledger.transition holds the legal moves of the design, and nothing adds to them.
 \ir ../_support/fixture.psql
-select plan(18);
+select plan(19);
 
 select results_eq(
     $$ select transition, from_state, string_agg(to_state, ', ' order by to_state), duties::text
        from ledger.transition
-       where transition not in ('park', 'cancel', 'redrive')
+       where transition not in ('park', 'cancel', 'redrive') and lease <> 'stays'
        group by transition, from_state, duties
        order by transition collate "C", from_state collate "C" $$,
     $$ values
@@ -47,8 +47,22 @@ select results_eq(
     'ledger.transition lets an admin park and cancel whatever is open, and redrive what is parked'
 );
 select is(
-    (select count(*) from ledger.transition), 50::bigint,
+    (select count(*) from ledger.transition where from_state <> to_state), 50::bigint,
     'ledger.transition lists fifty moves in all'
+);
+select results_eq(
+    $$ select transition, string_agg(from_state, ' ' order by from_state collate "C"),
+              min(duties::text), min(lease), min(generation_step), max(generation_step)
+       from ledger.transition where from_state = to_state or lease = 'stays'
+       group by transition order by transition collate "C" $$,
+    $$ values
+       ('allow_repeat', 'accepted attempted leased parked promoting ready verified verifying',
+        '{admin}', 'stays', 0, 0),
+       ('new_epoch', 'accepted attempted leased parked promoting ready verified verifying',
+        '{admin}', 'stays', 1000, 1000),
+       ('set_priority', 'accepted attempted leased parked promoting ready verified verifying',
+        '{admin}', 'stays', 0, 0) $$,
+    'ledger.transition lists three acts within a state, each of an admin and in every open state'
 );
 select is_empty(
     $$ select from ledger.transition
@@ -57,14 +71,17 @@ select is_empty(
 );
 select is_empty(
     $$ select transition from ledger.transition
-       where raises_generation <> (transition in ('claim', 'claim_verification', 'claim_promotion',
-           'lose', 'lose_verification', 'lose_promotion', 'park', 'redrive', 'cancel')) $$,
-    'ledger.transition raises the generation with every claim, loss, park, redrive and cancel'
+       where from_state <> to_state
+         and generation_step <> (transition in ('claim', 'claim_verification', 'claim_promotion',
+             'lose', 'lose_verification', 'lose_promotion', 'park', 'redrive',
+             'cancel'))::integer $$,
+    'ledger.transition raises the generation by one with every claim, loss, park, redrive, cancel'
 );
 select is_empty(
     $$ select t.transition, t.from_state, t.to_state, t.lease
        from ledger.transition as t
        where t.lease <> case
+           when t.from_state = t.to_state then 'stays'
            when t.from_state not in ('leased', 'verifying', 'promoting')
                and t.to_state not in ('leased', 'verifying', 'promoting') then 'none'
            when t.from_state not in ('leased', 'verifying', 'promoting') then 'takes'
@@ -95,7 +112,7 @@ begin
     )
     from (values
         ('insert into ledger.transition select ''skip'', from_state, ''verified'', duties, lease, '
-         'raises_generation from ledger.transition where transition = ''submit'''),
+         'generation_step from ledger.transition where transition = ''submit'''),
         ('update ledger.transition set duties = ''{worker}'''),
         ('delete from ledger.transition'),
         ('truncate ledger.transition cascade')

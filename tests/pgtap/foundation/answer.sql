@@ -10,9 +10,9 @@ select results_eq(
                         'KN109', 'KN110', 'KN111', 'KN112', 'KN113', 'KN114', 'KN115', 'KN901',
                         'KN902', 'KN903']),
        ('outcome', array['bundle_mismatch', 'forbidden', 'illegal', 'no_evidence', 'not_holder',
-                         'ok', 'repeated', 'same_family', 'self_verdict', 'stale']),
+                         'ok', 'paused', 'repeated', 'same_family', 'self_verdict', 'stale']),
        ('retry', array['40P01', '55P03', '57014']) $$,
-    'ledger.answer lists ten outcomes, the SQLSTATEs of class KN, and three to repeat'
+    'ledger.answer lists eleven outcomes, the SQLSTATEs of class KN, and three to repeat'
 );
 select is_empty(
     $$ select code from ledger.answer where meaning !~ '^[A-Z].*\.$' or remedy !~ '^[A-Z].*\.$' $$,

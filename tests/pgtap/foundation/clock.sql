@@ -50,14 +50,16 @@ select results_eq(
     array['origin.deployed_at'],
     'ledger.clock has no rival: no column takes the time by itself, but for the deployment''s own'
 );
-select is_empty(
-    $$ select c.relname, a.attname
+select results_eq(
+    $$ select (c.relname || '.' || a.attname) collate "default"
        from pg_class as c
        join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0
        where c.relnamespace = 'ledger'::regnamespace
          and a.atttypid in ('timestamp'::regtype, 'date'::regtype, 'time'::regtype,
                             'timetz'::regtype) $$,
-    'ledger.clock is kept with its time zone: every time in the ledger is a timestamptz'
+    array['target.observe_at'],
+    'ledger.clock is kept with its time zone: every time in the ledger is a timestamptz, but for a '
+    'time of day, which has its zone beside it'
 );
 set local session authorization worker_1;
 select testing.raises(

@@ -1,6 +1,6 @@
 -- kernel.define_class makes a kind of campaign, or replaces its policy.
 \ir ../_support/fixture.psql
-select plan(73);
+select plan(88);
 
 select testing.callable_by('kernel.define_class', 'admin');
 
@@ -29,7 +29,9 @@ select is(
       "abstain_budget": 3, "verify_within": "168:00:00", "promote_within": "24:00:00",
       "backoff_base": "00:01:00", "backoff_cap": "01:00:00", "backoff_jitter": 0.2,
       "reopen_within": "24:00:00", "promotes": false, "separate_family": false,
-      "needs_evidence": false, "epoch": 0}'::jsonb,
+      "needs_evidence": false, "seats": null, "verification_limit": null,
+      "priority_step": "01:00:00", "retention": "2160:00:00", "refusal_retention": "2160:00:00",
+      "epoch": 0, "is_paused": false, "retired_at": null}'::jsonb,
     'kernel.define_class gives every key that is not named its default'
 );
 select row_eq(
@@ -46,7 +48,9 @@ select lives_ok(
         "release_budget": 0, "verification_loss_budget": 3, "promotion_loss_budget": 4,
         "abstain_budget": 1, "verify_within": "2 weeks", "promote_within": "1 year",
         "backoff_base": "0", "backoff_cap": "31 days", "backoff_jitter": 1,
-        "reopen_within": "0 s", "promotes": true, "separate_family": true, "needs_evidence": true
+        "reopen_within": "0 s", "promotes": true, "separate_family": true, "needs_evidence": true,
+        "seats": 3, "verification_limit": 10000, "priority_step": "0", "retention": "100 years",
+        "refusal_retention": "1 week"
     }'),
     'kernel.define_class replaces a policy'
 );
@@ -58,8 +62,10 @@ select is(
       "abstain_budget": 1, "verify_within": "336:00:00", "promote_within": "8766:00:00",
       "backoff_base": "00:00:00", "backoff_cap": "744:00:00", "backoff_jitter": 1,
       "reopen_within": "00:00:00", "promotes": true, "separate_family": true,
-      "needs_evidence": true, "epoch": 0}'::jsonb,
-    'kernel.define_class keeps all twenty keys, durations in real hours'
+      "needs_evidence": true, "seats": 3, "verification_limit": 10000,
+      "priority_step": "00:00:00", "retention": "876600:00:00", "refusal_retention": "168:00:00",
+      "epoch": 0, "is_paused": false, "retired_at": null}'::jsonb,
+    'kernel.define_class keeps all twenty-five keys, durations in real hours'
 );
 select row_eq(
     $$ select e.before ->> 'attempt_budget', e.after ->> 'attempt_budget'
@@ -162,7 +168,7 @@ from (values
      'argument p_policy is too long'),
     ('{"lease": "1 hour"}', 'KN105', 'unknown key: lease'),
     ('{"Promotes": true, "epoch": 7}', 'KN105', 'unknown key: "Promotes", epoch'),
-    ('{"seats": 3}', 'KN105', 'unknown key: seats'),
+    ('{"is_paused": true, "retired_at": null}', 'KN105', 'unknown key: is_paused, retired_at'),
     -- durations
     ('{"lease_default": 15}', 'KN102', 'policy lease_default is not a duration'),
     ('{"lease_default": null}', 'KN102', 'policy lease_default is not a duration'),
@@ -182,6 +188,14 @@ from (values
     ('{"backoff_base": "-1 s"}', 'KN104', 'policy backoff_base is out of range'),
     ('{"backoff_cap": "32 days"}', 'KN104', 'policy backoff_cap is out of range'),
     ('{"reopen_within": "-1 s"}', 'KN104', 'policy reopen_within is out of range'),
+    ('{"priority_step": "-1 s"}', 'KN104', 'policy priority_step is out of range'),
+    ('{"priority_step": "31 days 1 s"}', 'KN104', 'policy priority_step is out of range'),
+    ('{"priority_step": null}', 'KN102', 'policy priority_step is not a duration'),
+    ('{"retention": "-1 s"}', 'KN104', 'policy retention is out of range'),
+    ('{"retention": "101 years"}', 'KN104', 'policy retention is out of range'),
+    ('{"retention": null}', 'KN102', 'policy retention is not a duration'),
+    ('{"refusal_retention": "-1 s"}', 'KN104', 'policy refusal_retention is out of range'),
+    ('{"refusal_retention": "101 years"}', 'KN104', 'policy refusal_retention is out of range'),
     -- numbers
     ('{"attempt_budget": "5"}', 'KN102', 'policy attempt_budget is not a number'),
     ('{"attempt_budget": null}', 'KN102', 'policy attempt_budget is not a number'),
@@ -192,6 +206,13 @@ from (values
      'policy verification_loss_budget is out of range'),
     ('{"promotion_loss_budget": 1000001}', 'KN104', 'policy promotion_loss_budget is out of range'),
     ('{"abstain_budget": 1e400}', 'KN104', 'policy abstain_budget is out of range'),
+    ('{"seats": "3"}', 'KN102', 'policy seats is not a number'),
+    ('{"seats": 0}', 'KN104', 'policy seats is out of range'),
+    ('{"seats": 1.5}', 'KN104', 'policy seats is out of range'),
+    ('{"seats": 10001}', 'KN104', 'policy seats is out of range'),
+    ('{"verification_limit": true}', 'KN102', 'policy verification_limit is not a number'),
+    ('{"verification_limit": 0}', 'KN104', 'policy verification_limit is out of range'),
+    ('{"verification_limit": 10001}', 'KN104', 'policy verification_limit is out of range'),
     ('{"backoff_jitter": 1.01}', 'KN104', 'policy backoff_jitter is out of range'),
     ('{"backoff_jitter": -0.1}', 'KN104', 'policy backoff_jitter is out of range'),
     -- flags

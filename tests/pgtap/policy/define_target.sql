@@ -1,6 +1,6 @@
 -- kernel.define_target makes a watched thing of a class, or replaces what is said of it.
 \ir ../_support/fixture.psql
-select plan(69);
+select plan(82);
 
 select testing.callable_by('kernel.define_target', 'admin');
 
@@ -207,7 +207,29 @@ select testing.raises(
 )
 from (values
     ('[]', 'KN102', 'argument p_policy is not a jsonb object'),
-    ('{"observe_at": "03:00"}', 'KN105', 'unknown key: observe_at'),
+    ('{"observe_on": "monday"}', 'KN105', 'unknown key: observe_on'),
+    ('{"observe_at": "03:00"}', 'KN102', 'a target has one schedule'),
+    ('{"time_zone": "Europe/Berlin"}', 'KN102', 'a target has one schedule'),
+    ('{"observe_at": "03:00", "time_zone": "UTC", "observe_every": "1 day"}', 'KN102',
+     'a target has one schedule'),
+    ('{"observe_at": "24:00", "time_zone": "UTC"}', 'KN102',
+     'policy observe_at is not a time of day'),
+    ('{"observe_at": "3:00", "time_zone": "UTC"}', 'KN102',
+     'policy observe_at is not a time of day'),
+    ('{"observe_at": "03:00:60", "time_zone": "UTC"}', 'KN102',
+     'policy observe_at is not a time of day'),
+    ('{"observe_at": "03:00+02", "time_zone": "UTC"}', 'KN102',
+     'policy observe_at is not a time of day'),
+    ('{"observe_at": 3, "time_zone": "UTC"}', 'KN102', 'policy observe_at is not a time of day'),
+    ('{"observe_at": null, "time_zone": "UTC"}', 'KN102',
+     'policy observe_at is not a time of day'),
+    ('{"observe_at": "03:00", "time_zone": "CEST"}', 'KN102',
+     'policy time_zone is not an IANA name'),
+    ('{"observe_at": "03:00", "time_zone": "Europe/Atlantis"}', 'KN102',
+     'policy time_zone is not an IANA name'),
+    ('{"observe_at": "03:00", "time_zone": "<+02>-02"}', 'KN102',
+     'policy time_zone is not an IANA name'),
+    ('{"observe_at": "03:00", "time_zone": null}', 'KN102', 'policy time_zone is not an IANA name'),
     ('{"observe_every": "999 ms"}', 'KN104', 'policy observe_every is out of range'),
     ('{"observe_every": "31 days 1 s"}', 'KN104', 'policy observe_every is out of range'),
     ('{"observe_every": 60}', 'KN102', 'policy observe_every is not a duration'),

@@ -7,13 +7,13 @@ select plan(11);
 select testing.is_for_auditors('campaigns');
 select columns_are(
     'audit', 'campaigns',
-    array['class', 'campaign_id', 'target', 'state', 'generation', 'opened_at', 'opened_by',
-          'opening_observation', 'previous_campaign_id', 'desired_state', 'acceptance', 'promotes',
-          'separate_family', 'needs_evidence', 'lease_principal', 'lease_label', 'lease_granted_at',
-          'lease_expires_at', 'attempt_count', 'failure_count', 'loss_count', 'release_count',
-          'verification_loss_count', 'promotion_loss_count', 'next_attempt_at', 'failure_reason',
-          'parked_for', 'evidence_uri', 'evidence_sha256', 'phase_since', 'closed_at',
-          'event_count'],
+    array['class', 'campaign_id', 'target', 'state', 'generation', 'priority', 'opened_at',
+          'opened_by', 'opening_observation', 'previous_campaign_id', 'desired_state', 'acceptance',
+          'promotes', 'separate_family', 'needs_evidence', 'lease_principal', 'lease_label',
+          'lease_granted_at', 'lease_expires_at', 'attempt_count', 'failure_count', 'loss_count',
+          'release_count', 'verification_loss_count', 'promotion_loss_count', 'next_attempt_at',
+          'failure_reason', 'parked_for', 'evidence_uri', 'evidence_sha256', 'phase_since',
+          'closed_at', 'event_count'],
     'has these columns'
 );
 

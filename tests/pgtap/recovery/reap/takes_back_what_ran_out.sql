@@ -1,7 +1,7 @@
 -- kernel.reap takes back the leases that have run out, of every phase, and no others.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(36);
+select plan(38);
 
 select testing.callable_by('kernel.reap', 'reaper');
 
@@ -12,13 +12,22 @@ select testing.clock_passes('1 minute');
 select testing.claim();
 select testing.clock_passes('14 minutes 59.999999 seconds');
 
-select testing.ledger_digest(true) as before \gset
+select testing.ledger_digest(true, 'reaper_pass') as before \gset
 set local session authorization reaper_1;
 select is_empty(
     $$ select * from kernel.reap(p_class => 'fix') $$, 'returns no row while the lease runs'
 );
 reset session authorization;
-select is(testing.ledger_digest(true), :'before', 'and writes nothing then');
+select is(
+    testing.ledger_digest(true, 'reaper_pass'), :'before',
+    'and writes nothing then, save that it passed'
+);
+select results_eq(
+    $$ select r.class, r.principal, r.passed_at, r.reaped_count from ledger.reaper_pass as r $$,
+    $$ values ('fix'::text, 'reaper_1'::name, '2026-09-01 03:15:59.999999+00'::timestamptz,
+               0::bigint) $$,
+    'who, when, and that it took nothing'
+);
 
 select testing.clock_is('2026-09-01 03:16+00');
 set local session authorization reaper_1;
@@ -54,13 +63,20 @@ select results_eq(
                '{"attempt": 1, "reason": "the lease ran out"}'::jsonb) $$,
     'writes the event: made by the reaper, from whom'
 );
-select testing.ledger_digest(true) as before \gset
+select testing.ledger_digest(true, 'reaper_pass') as before \gset
 set local session authorization reaper_1;
 select is_empty(
     $$ select * from kernel.reap(p_class => 'fix') $$, 'returns nothing the second time'
 );
 reset session authorization;
-select is(testing.ledger_digest(true), :'before', 'and writes nothing');
+select is(
+    testing.ledger_digest(true, 'reaper_pass'), :'before', 'and writes nothing but that'
+);
+select results_eq(
+    $$ select r.class, r.principal, r.passed_at, r.reaped_count from ledger.reaper_pass as r $$,
+    $$ values ('fix'::text, 'reaper_1'::name, '2026-09-01 03:16+00'::timestamptz, 1::bigint) $$,
+    'and keeps how many it has taken in all'
+);
 
 -- A reclaimed campaign keeps its place before one that was opened after it.
 select testing.open('younger');
@@ -189,7 +205,7 @@ select testing.class('elsewhere_confirmed');
 select testing.confirmed('confirmed', 'elsewhere_confirmed');
 select testing.open('ready', 'others');
 select testing.clock_passes('100 days');
-select testing.ledger_digest(true) as before \gset
+select testing.ledger_digest(true, 'reaper_pass') as before \gset
 set local session authorization reaper_1;
 select is_empty(
     $$ select * from kernel.reap(p_class => 'others') $$,
@@ -199,7 +215,9 @@ select is_empty(
     $$ select * from kernel.reap(p_class => 'elsewhere_confirmed') $$, 'nor what was confirmed'
 );
 reset session authorization;
-select is(testing.ledger_digest(true), :'before', 'and writes nothing there');
+select is(
+    testing.ledger_digest(true, 'reaper_pass'), :'before', 'and writes nothing there either'
+);
 
 -- == one class at a time, and so many at once =====================================================
 
