@@ -300,12 +300,11 @@ data (key, statement) as (
         ('delete from ledger.transition'),
         ('update ledger.transition set duties = duties || ''{auditor}'''),
         ('update ledger.transition set lease = ''drifted'''),
-        ('update ledger.transition set raises_generation = not raises_generation'),
+        ('update ledger.transition set generation_step = generation_step + 1'),
         ('update ledger.transition set to_state = ''drifted''')
     ) as w (what)
     -- The table's own constraints do not let the others in.
-    where not (w.what like '%lease =%')
-      and not (w.what like '%raises%' and t.lease in ('takes', 'revokes'))
+    where w.what not like '%lease =%'
     union all
     select 'r ledger.origin', 'delete from ledger.origin'
 )
