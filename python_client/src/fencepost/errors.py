@@ -13,7 +13,8 @@
         │   ├── SelfVerdict     who attempts does not judge
         │   ├── SameFamily      the verdict needs another model family
         │   ├── BundleMismatch  digest, fingerprint or value is not the bundle's
-        │   └── NoEvidence      evidence with its SHA-256 is needed
+        │   ├── NoEvidence      evidence with its SHA-256 is needed
+        │   └── Paused          the class is paused: nothing is accepted meanwhile
         ├── Misuse              raised by the kernel: fix the caller
         │   ├── ArgumentMissing             KN101
         │   ├── ArgumentMalformed           KN102
@@ -103,7 +104,7 @@ class NotHolder(Refused, code="not_holder"):
 
 
 class Illegal(Refused, code="illegal"):
-    """The campaign is in a state from which this move is not made."""
+    """The campaign is in a state in which this is not done."""
 
 
 class Forbidden(Refused, code="forbidden"):
@@ -128,6 +129,10 @@ class BundleMismatch(Refused, code="bundle_mismatch"):
 
 class NoEvidence(Refused, code="no_evidence"):
     """An evidence URI with its SHA-256 is needed here."""
+
+
+class Paused(Refused, code="paused"):
+    """The class is paused: nothing is accepted until an admin resumes it."""
 
 
 class RaisedError(KernelError):

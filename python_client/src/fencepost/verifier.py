@@ -148,6 +148,7 @@ class Verifier:
         :raises BundleMismatch: digest or fingerprint is not the bundle's.
         :raises Repeated: the fingerprint is one that did not succeed before.
         :raises NoEvidence: evidence is missing.
+        :raises Paused: accepted, while the class is paused.
         :raises VerdictContradictsExitCode: accepted, with another exit code than 0.
         :raises Stale: the lease is lost; nothing was recorded.
         """
