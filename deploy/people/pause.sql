@@ -91,7 +91,7 @@ Whatever finishes or records goes on: submissions, rejections, promotions, obser
 Leases that are lost meanwhile are not counted against a budget.
 
 Answers
-    ok (duplicate: it was paused already), forbidden
+    ok (duplicate: it was so already), forbidden
 
 Errors
     KN101, KN102, KN103, KN106, KN111, KN112

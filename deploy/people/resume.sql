@@ -37,7 +37,7 @@ Parameters
     p_reason  why, up to 4096 bytes; or null
 
 Answers
-    ok (duplicate: it was not paused), forbidden
+    ok (duplicate: it was going on already), forbidden
 
 Errors
     KN101, KN102, KN103, KN106, KN111, KN112
