@@ -27,32 +27,61 @@ comment on column ledger.seat.is_surplus is 'Removed as soon as it falls free.';
 
 create or replace function ledger.take_seat(p_class ledger.class, p_kind text)
     returns integer
-    language sql
+    language plpgsql
     volatile
     set search_path = pg_catalog, pg_temp
 as $fn$
-    select s.seat_no
-    from ledger.seat as s
-    where s.class = p_class.class
-      and s.kind = p_kind
-      and s.campaign_id is null
-      and not exists (
-          -- Somebody sits in a seat too many: until he leaves, the free one stands for his.
-          select
-          from ledger.seat as x
-          where x.class = p_class.class and x.kind = p_kind and x.is_surplus
-      )
-    order by s.seat_no
-    limit 1
-    for no key update skip locked;
+declare
+    v_seat_no integer;
+    v_surplus integer;
+begin
+    loop
+        select s.seat_no into v_seat_no
+        from ledger.seat as s
+        where s.class = p_class.class and s.kind = p_kind and s.campaign_id is null
+        order by s.seat_no
+        limit 1
+        for no key update skip locked;
+        if not found then
+            return null;
+        end if;
+
+        perform
+        from ledger.seat as s
+        where s.class = p_class.class and s.kind = p_kind and s.is_surplus;
+        if not found then
+            return v_seat_no;
+        end if;
+
+        -- Somebody sits in a seat too many, and his was locked as this one fell free: this one goes
+        -- in its place. Where his still is locked, it stands for his until then.
+        select s.seat_no into v_surplus
+        from ledger.seat as s
+        where s.class = p_class.class and s.kind = p_kind and s.is_surplus
+        order by s.seat_no
+        limit 1
+        for no key update skip locked;
+        if not found then
+            return null;
+        end if;
+        update ledger.seat as s
+        set is_surplus = false
+        where s.class = p_class.class and s.kind = p_kind and s.seat_no = v_surplus;
+        delete from ledger.seat as s
+        where s.class = p_class.class and s.kind = p_kind and s.seat_no = v_seat_no;
+    end loop;
+end
 $fn$;
 
 comment on function ledger.take_seat(ledger.class, text) is
 $doc$Locks a free seat of a class and returns its number; null where none is free.
 
 Parameters
-    p_class  the class
-    p_kind   work or verification$doc$;
+    p_class  the class, held by ledger.hold_class
+    p_kind   work or verification
+
+Writes
+    ledger.seat (a free one is removed for one that is held and too many)$doc$;
 
 create or replace function ledger.sit(
     p_class       ledger.class,
