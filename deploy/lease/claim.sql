@@ -40,7 +40,9 @@ begin
 
     return query
     select o.*
-    from ledger.claim_one(v_class, ledger.token_digest(p_token), p_label, p_lease_for) as o;
+    from ledger.claim_one(
+        'claim', v_class, ledger.token_digest(p_token), p_label, p_lease_for
+    ) as o;
 end
 $fn$;
 
@@ -65,7 +67,7 @@ Errors
     KN101, KN102, KN103, KN104 (p_lease_for), KN111, KN112
 
 Writes
-    ledger.campaign (ready to leased), ledger.attempt, ledger.campaign_event$doc$;
+    ledger.campaign (ready to leased), ledger.seat, ledger.attempt, ledger.campaign_event$doc$;
 
 grant execute on function kernel.claim(text, uuid, text, interval) to fencepost_worker;
 

@@ -30,9 +30,12 @@ declare
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
-    perform ledger.require(
-        'p_tokens', p_tokens is not null and array_position(p_tokens, null) is null
-    );
+    perform ledger.require('p_tokens', p_tokens is not null);
+    if array_ndims(p_tokens) > 1 then
+        raise exception 'p_tokens is not a list'
+            using errcode = 'KN102', hint = 'Pass an array of one dimension.';
+    end if;
+    perform ledger.require('p_tokens', array_position(p_tokens, null) is null);
     perform ledger.require_text('p_label', p_label, 200);
     if cardinality(p_tokens) not between 1 and 100
         or cardinality(p_tokens) <> (
@@ -54,7 +57,9 @@ begin
     foreach v_token in array p_tokens loop
         return query
         select o.*
-        from ledger.claim_one(v_class, ledger.token_digest(v_token), p_label, p_lease_for) as o;
+        from ledger.claim_one(
+            'claim_many', v_class, ledger.token_digest(v_token), p_label, p_lease_for
+        ) as o;
         exit when not found;
     end loop;
 end
@@ -72,7 +77,8 @@ Parameters
 Each lease has a generation of its own and is renewed, submitted and lost by itself.
 
 Answers
-    as kernel.claim, one row per lease
+    ok (one row per lease; duplicate where a token has its lease already), forbidden, not_holder (a
+    token is that of somebody else's lease, or of another kind)
 
 Errors
     KN101, KN102, KN103, KN104 (p_tokens, p_lease_for), KN111, KN112

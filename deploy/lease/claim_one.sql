@@ -5,6 +5,7 @@ set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 create or replace function ledger.claim_one(
+    p_function     text,
     p_class        ledger.class,
     p_token_sha256 bytea,
     p_label        text,
@@ -24,7 +25,8 @@ declare
     v_campaign ledger.campaign;
 begin
     return query
-    select h.* from ledger.held_lease('claim', p_class, p_token_sha256, '{leased}') as h;
+    select h.*
+    from ledger.held_lease(p_function, p_class, p_token_sha256, '{leased}', 'claim') as h;
     if found or p_class.is_paused then
         return;
     end if;
@@ -98,7 +100,8 @@ begin
         when unique_violation then
             -- This very claim is being repeated while its first call was still under way.
             return query
-            select h.* from ledger.held_lease('claim', p_class, p_token_sha256, '{leased}') as h;
+            select h.*
+            from ledger.held_lease(p_function, p_class, p_token_sha256, '{leased}', 'claim') as h;
             return;
     end;
     perform ledger.sit(p_class, 'work', v_seat_no, v_campaign.campaign_id);
@@ -114,10 +117,11 @@ begin
 end
 $fn$;
 
-comment on function ledger.claim_one(ledger.class, bytea, text, interval) is
+comment on function ledger.claim_one(text, ledger.class, bytea, text, interval) is
 $doc$Leases the next ready campaign of a class to the session's principal; no row where none is.
 
 Parameters
+    p_function      the claiming function, without its schema
     p_class         the class, held by ledger.hold_class
     p_token_sha256  the digest of the token
     p_label         what the process calls itself

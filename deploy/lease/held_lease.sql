@@ -8,7 +8,8 @@ create or replace function ledger.held_lease(
     p_function     text,
     p_class        ledger.class,
     p_token_sha256 bytea,
-    p_states       text[]
+    p_states       text[],
+    p_transition   text default null
 )
     returns setof kernel.lease
     language plpgsql
@@ -35,7 +36,7 @@ begin
             where e.class = v_campaign.class
               and e.campaign_id = v_campaign.campaign_id
               and e.generation = v_campaign.generation
-              and e.transition = p_function
+              and e.transition = coalesce(p_transition, p_function)
         )
     then
         return next ledger.as_lease(
@@ -50,7 +51,7 @@ begin
 end
 $fn$;
 
-comment on function ledger.held_lease(text, ledger.class, bytea, text[]) is
+comment on function ledger.held_lease(text, ledger.class, bytea, text[], text) is
 $doc$The answer to a claim that was made before with the same token; no row where none was.
 
 Parameters
@@ -58,6 +59,7 @@ Parameters
     p_class         the class
     p_token_sha256  the digest of the token
     p_states        the states in which a lease of this kind is held
+    p_transition    the move that grants such a lease; null where it is named like the function
 
 The lease is returned as it stands, also where it has run out and nobody has taken it yet; where it
 is another principal's, or of another kind, not_holder.$doc$;

@@ -3,6 +3,6 @@
 begin;
 set local role fencepost_owner;
 
-drop function ledger.claim_one(ledger.class, bytea, text, interval);
+drop function ledger.claim_one(text, ledger.class, bytea, text, interval);
 
 commit;

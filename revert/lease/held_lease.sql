@@ -3,6 +3,6 @@
 begin;
 set local role fencepost_owner;
 
-drop function ledger.held_lease(text, ledger.class, bytea, text[]);
+drop function ledger.held_lease(text, ledger.class, bytea, text[], text);
 
 commit;

@@ -4,6 +4,7 @@ begin;
 
 \set function ledger.claim_one
 select $list$
+    p_function     text
     p_class        ledger.class
     p_token_sha256 bytea
     p_label        text

@@ -8,6 +8,7 @@ select $list$
     p_class        ledger.class
     p_token_sha256 bytea
     p_states       text[]
+    p_transition   text default null::text
 $list$ as arguments \gset
 \set returns 'setof kernel.lease'
 \set volatility volatile
