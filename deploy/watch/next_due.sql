@@ -19,15 +19,18 @@ create or replace function kernel.next_due(p_class text)
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_due timestamptz;
+    v_due       timestamptz;
+    v_is_paused boolean;
 begin
     perform ledger.require_class(p_class);
-    if ledger.is_enrolled(p_class, 'worker') then
+    -- Who could claim nothing while the class is paused is not told that something is due.
+    select c.is_paused into v_is_paused from ledger.class as c where c.class = p_class;
+    if not v_is_paused and ledger.is_enrolled(p_class, 'worker') then
         select min(c.next_attempt_at) into v_due
         from ledger.campaign as c
         where c.class = p_class and c.state = 'ready';
     end if;
-    if ledger.is_enrolled(p_class, 'verifier') then
+    if not v_is_paused and ledger.is_enrolled(p_class, 'verifier') then
         select least(
             v_due,
             (select min(c.next_attempt_at)
@@ -43,7 +46,7 @@ begin
         select least(v_due, min(greatest(t.next_slot_at, t.slot_begun_at + t.observe_within)))
         into v_due
         from ledger.target as t
-        where t.class = p_class;
+        where t.class = p_class and t.retired_at is null;
     end if;
     return v_due;
 end
@@ -51,8 +54,8 @@ $fn$;
 
 comment on function kernel.next_due(text) is
 $doc$When something of class p_class is next due for the caller's duties: work, verification or
-promotion, or a scheduled slot. A time gone by means now; null means that nothing waits, or that the
-caller is not enrolled. A hint for how long to sleep, not a promise that a claim returns a row.
+promotion, or a scheduled slot. A time gone by means now; null means that nothing waits, that the
+class is paused, or that the caller is not enrolled. A hint for how long to sleep, not a promise that a claim returns a row.
 
 Errors
     KN101, KN102$doc$;
