@@ -20,6 +20,7 @@ create or replace function kernel.retire_class(p_class text)
 as $fn$
 declare
     v_class    ledger.class;
+    v_after    ledger.class;
     v_campaign ledger.campaign;
     v_now      timestamptz;
     v_receipt  kernel.receipt;
@@ -54,8 +55,13 @@ begin
     end if;
 
     v_now := ledger.clock();
-    update ledger.class as c set retired_at = v_now where c.class = p_class;
-    perform ledger.log_config(p_class, 'retire_class', p_class, to_jsonb(v_class), null);
+    update ledger.class as c
+    set retired_at = v_now
+    where c.class = p_class
+    returning c.* into v_after;
+    perform ledger.log_config(
+        p_class, 'retire_class', p_class, to_jsonb(v_class), to_jsonb(v_after)
+    );
     return v_receipt;
 end
 $fn$;

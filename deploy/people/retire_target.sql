@@ -20,6 +20,7 @@ create or replace function kernel.retire_target(p_class text, p_target text)
 as $fn$
 declare
     v_target   ledger.target;
+    v_after    ledger.target;
     v_campaign ledger.campaign;
     v_now      timestamptz;
     v_receipt  kernel.receipt;
@@ -57,8 +58,11 @@ begin
     v_now := ledger.clock();
     update ledger.target as t
     set retired_at = v_now
-    where t.class = p_class and t.target = p_target;
-    perform ledger.log_config(p_class, 'retire_target', p_target, to_jsonb(v_target), null);
+    where t.class = p_class and t.target = p_target
+    returning t.* into v_after;
+    perform ledger.log_config(
+        p_class, 'retire_target', p_target, to_jsonb(v_target), to_jsonb(v_after)
+    );
     return v_receipt;
 end
 $fn$;
