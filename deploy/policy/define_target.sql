@@ -87,7 +87,9 @@ begin
     end if;
     perform
     from pg_catalog.pg_timezone_names as z
-    where z.name = p_policy ->> 'time_zone' and z.name ~ '/|^UTC$';
+    where z.name = p_policy ->> 'time_zone'
+      and z.name ~ '/|^UTC$'
+      and z.name !~ '^(posix|right)/';
     if not found then
         raise exception 'policy time_zone is not an IANA name'
             using errcode = 'KN102', hint = 'Write "Europe/Berlin" or "UTC".';
@@ -126,6 +128,7 @@ create or replace function kernel.define_target(
     set lock_timeout = '5s'
 as $fn$
 declare
+    v_class          ledger.class;
     v_acceptance     jsonb;
     v_schedule       ledger.target;
     v_observe_within interval;
@@ -149,7 +152,7 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('define_target', p_class);
     end if;
-    perform ledger.known_class(p_class);
+    v_class := ledger.known_class(p_class);
 
     v_acceptance := ledger.checked_acceptance(p_acceptance);
     perform ledger.policy_keys(
@@ -165,6 +168,10 @@ begin
         ledger.policy_span(p_policy, 'observe_within', '10 minutes', '1 second', '31 days');
     v_settle :=
         ledger.policy_span(p_policy, 'settle', '0', '0', '31 days');
+
+    if v_class.retired_at is not null then
+        return ledger.refuse('define_target', 'illegal', p_class, 'this class is retired');
+    end if;
 
     v_receipt.outcome   := 'ok';
     v_receipt.duplicate := false;
@@ -209,10 +216,12 @@ begin
             v_receipt.duplicate := true;
             return v_receipt;
         end if;
-        -- A shorter distance must not wait for a slot of the longer one.
+        -- A shorter distance must not wait for a slot of the longer one; a slot that is due stays.
         v_after.next_slot_at := case
             when v_schedule.observe_every is not null
                 then least(v_before.next_slot_at, v_now + v_schedule.observe_every)
+            when v_before.next_slot_at <= v_now
+                then v_before.next_slot_at
             else ledger.next_slot(v_after, v_now)
         end;
 
@@ -255,7 +264,7 @@ Parameters
 Desired state and acceptance are frozen into a campaign when it opens.
 
 Answers
-    ok (duplicate: it was that already), forbidden, illegal (the target is retired)
+    ok (duplicate: it was that already), forbidden, illegal (the target or its class is retired)
 
 Errors
     KN101, KN102, KN103, KN104, KN105, KN106, KN111, KN112
