@@ -91,6 +91,11 @@ create unique index campaign_open_uq
 -- The target's last campaign.
 create index campaign_target_ix on ledger.campaign (class, target, campaign_id);
 
+-- Who inherits from a campaign: asked before it is pruned.
+create index campaign_previous_ix
+    on ledger.campaign (class, previous_campaign_id)
+    where previous_campaign_id is not null;
+
 -- What a claim of each waiting state reads, in its order.
 create index campaign_ready_ix
     on ledger.campaign (class, priority, next_attempt_at, campaign_id)

@@ -56,7 +56,7 @@ begin
         limit p_limit
         for update skip locked
     loop
-        perform ledger.bury(v_campaign, v_now);
+        perform ledger.bury(v_campaign);
         v_campaigns := v_campaigns + 1;
     end loop;
 
@@ -70,9 +70,7 @@ begin
             and not exists (
                 select
                 from ledger.campaign as c
-                where c.class = p_class
-                  and c.target = x.target
-                  and c.opening_observation_no = x.observation_no
+                where c.class = p_class and c.campaign_id = x.moved_campaign_id
             )
           order by x.target, x.observation_no
           limit p_limit
@@ -109,7 +107,8 @@ Parameters
     p_limit  how many of each at most, 1 to 100000
 
 Of a campaign its tombstone stays: how it ended, and the digest of each event, so that checkpoints
-still verify. One that another inherits from goes after that one. Open campaigns are never touched.
+still verify. One that another inherits from goes after that one, and an observation after the campaign
+that it moved. Open campaigns are never touched.
 
 Answers
     ok (note: what was pruned), forbidden

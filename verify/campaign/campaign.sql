@@ -63,6 +63,7 @@ $list$ as constraints, $list$
     campaign_lease_uq unique (class, lease_token_sha256): lease_token_sha256 is not null
     campaign_open_uq unique (class, target): state <> all ('confirmed', 'cancelled', 'lapsed')
     campaign_opening_token_uq unique (class, opening_token_sha256): opening_token_sha256 is not null
+    campaign_previous_ix (class, previous_campaign_id): previous_campaign_id is not null
     campaign_ready_ix (class, priority, next_attempt_at, campaign_id): state = 'ready'
     campaign_target_ix (class, target, campaign_id)
 $list$ as indexes
