@@ -30,16 +30,29 @@ begin
         v_previous := null;
     end if;
 
+    v_campaign.class                  := p_target.class;
+    v_campaign.target                 := p_target.target;
+    v_campaign.opened_by              := session_user;
+    v_campaign.opening_observation_no := p_observation_no;
+    v_campaign.opening_token_sha256   := p_token_sha256;
+    v_campaign.previous_campaign_id   := v_previous.campaign_id;
+    v_campaign.desired_state          := p_target.desired_state;
+    v_campaign.acceptance             := p_target.acceptance;
+    v_campaign.promotes               := v_class.promotes;
+    v_campaign.separate_family        := v_class.separate_family;
+    v_campaign.needs_evidence         := v_class.needs_evidence;
+
     insert into ledger.campaign as c
         (class, target, state, opened_at, opened_by, opening_observation_no, opening_token_sha256,
          previous_campaign_id, desired_state, acceptance, promotes, separate_family,
          needs_evidence, failure_count, loss_count, release_count, verification_loss_count,
          promotion_loss_count, failure_reason, next_attempt_at, phase_since,
-         last_transition, last_at, last_detail)
+         last_transition, last_at, last_detail, last_content_sha256)
     values
-        (p_target.class, p_target.target, 'ready', p_at, session_user, p_observation_no,
-         p_token_sha256, v_previous.campaign_id, p_target.desired_state, p_target.acceptance,
-         v_class.promotes, v_class.separate_family, v_class.needs_evidence,
+        (v_campaign.class, v_campaign.target, 'ready', p_at, v_campaign.opened_by,
+         v_campaign.opening_observation_no, v_campaign.opening_token_sha256,
+         v_campaign.previous_campaign_id, v_campaign.desired_state, v_campaign.acceptance,
+         v_campaign.promotes, v_campaign.separate_family, v_campaign.needs_evidence,
          coalesce(v_previous.failure_count, 0), coalesce(v_previous.loss_count, 0),
          coalesce(v_previous.release_count, 0), coalesce(v_previous.verification_loss_count, 0),
          coalesce(v_previous.promotion_loss_count, 0), v_previous.failure_reason, p_at, p_at,
@@ -47,7 +60,8 @@ begin
          jsonb_strip_nulls(jsonb_build_object(
              'observation', p_observation_no, 'previous', v_previous.campaign_id,
              'reason', p_reason
-         )))
+         )),
+         ledger.opening_digest(v_campaign))
     returning c.* into v_campaign;
     return v_campaign;
 end

@@ -13,6 +13,7 @@ select $list$
     event_count   bigint                   not null
     opened_at     timestamp with time zone not null
     closed_at     timestamp with time zone not null
+    human_acts_at timestamp with time zone[] not null
     event_epochs  integer[]                not null
     event_xids    xid8[]                   not null
     event_digests bytea[]                  not null
@@ -26,13 +27,6 @@ $list$ as columns, $list$
 $list$ as constraints, '' as indexes
 \gset
 \ir ../_support/assert_table.psql
-
-\set relation ledger.tombstone
-select $list$
-    tombstone_10_append_only before delete or update, each row: tg__append_only
-    tombstone_20_no_truncate before truncate, each statement: tg__append_only
-$list$ as triggers \gset
-\ir ../_support/assert_triggers.psql
 
 \set function ledger.is_pruned_now
 select $list$
