@@ -21,10 +21,8 @@ as $fn$
 declare
     v_class   ledger.class;
     v_last    ledger.checkpoint;
+    v_new     ledger.checkpoint;
     v_upto    xid8;
-    v_count   bigint;
-    v_sha256  bytea;
-    v_now     timestamptz;
     v_refused kernel.receipt;
     v_answer  kernel.checkpoint;
 begin
@@ -52,27 +50,28 @@ begin
     order by k.checkpoint_no desc
     limit 1;
 
-    select d.event_count, d.sha256 into v_count, v_sha256
-    from ledger.log_digest(
-        p_class, coalesce(v_last.upto_epoch, 0), coalesce(v_last.upto_xid, '0'),
-        v_class.epoch, v_upto, v_last.sha256
-    ) as d;
+    if v_last.upto_epoch = v_class.epoch and v_last.upto_xid > v_upto then
+        v_upto := v_last.upto_xid;    -- a server that counts anew and has no new epoch yet
+    end if;
 
-    v_now := ledger.clock();
-    insert into ledger.checkpoint
-        (class, checkpoint_no, made_at, made_by, version, upto_epoch, upto_xid, event_count,
-         previous_sha256, sha256)
-    values
-        (p_class, coalesce(v_last.checkpoint_no, 0) + 1, v_now, session_user, 1, v_class.epoch,
-         v_upto, v_count, v_last.sha256, v_sha256);
+    v_new := ledger.log_digest(
+        p_class, coalesce(v_last.upto_epoch, 0), coalesce(v_last.upto_xid, '0'),
+        v_class.epoch, v_upto
+    );
+    v_new.checkpoint_no   := coalesce(v_last.checkpoint_no, 0) + 1;
+    v_new.made_at         := ledger.clock();
+    v_new.made_by         := session_user;
+    v_new.previous_sha256 := v_last.sha256;
+    v_new.sha256          := ledger.checkpoint_digest(v_new);
+    insert into ledger.checkpoint select v_new.*;
 
     v_answer.outcome       := 'ok';
     v_answer.duplicate     := false;
     v_answer.moved         := false;
     v_answer.class         := p_class;
-    v_answer.checkpoint_no := coalesce(v_last.checkpoint_no, 0) + 1;
-    v_answer.event_count   := v_count;
-    v_answer.sha256        := v_sha256;
+    v_answer.checkpoint_no := v_new.checkpoint_no;
+    v_answer.event_count   := v_new.event_count;
+    v_answer.sha256        := v_new.sha256;
     return v_answer;
 end
 $fn$;

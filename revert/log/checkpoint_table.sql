@@ -3,7 +3,8 @@
 begin;
 set local role fencepost_owner;
 
-drop function ledger.log_digest(text, integer, xid8, integer, xid8, bytea);
+drop function ledger.checkpoint_digest(ledger.checkpoint);
+drop function ledger.log_digest(text, integer, xid8, integer, xid8);
 drop type kernel.checkpoint;
 drop table ledger.checkpoint;
 

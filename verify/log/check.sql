@@ -11,6 +11,24 @@ select $list$
 $list$ as attributes \gset
 \ir ../_support/assert_report_type.psql
 
+\set function ledger.check_campaigns
+\set arguments 'p_class text'
+\set returns 'setof kernel.finding'
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.check_events
+\set arguments 'p_class text'
+\set returns 'setof kernel.finding'
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.check_attempts
+\set arguments 'p_class text'
+\set returns 'setof kernel.finding'
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 \set function kernel.check
 \set arguments 'p_class text'
 \set returns 'setof kernel.finding'

@@ -12,10 +12,12 @@ select $list$
     upto_epoch      integer                  not null
     upto_xid        xid8                     not null
     event_count     bigint                   not null
+    events_sha256   bytea                    not null
     previous_sha256 bytea
     sha256          bytea                    not null
 $list$ as columns, $list$
-    checkpoint_digest_is_a_sha256
+    checkpoint_digests_are_sha256
+    checkpoint_only_the_first_has_none_before
     checkpoint_pk
 $list$ as constraints, '' as indexes
 \gset
@@ -53,9 +55,14 @@ select $list$
     p_from_xid   xid8
     p_upto_epoch integer
     p_upto_xid   xid8
-    p_previous   bytea
 $list$ as arguments \gset
 \set returns ledger.checkpoint
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.checkpoint_digest
+\set arguments 'p_checkpoint ledger.checkpoint'
+\set returns bytea
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
