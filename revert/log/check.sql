@@ -3,7 +3,7 @@
 begin;
 set local role fencepost_owner;
 
-drop function kernel.check(text);
+drop function kernel."check"(text);
 drop function ledger.check_attempts(text);
 drop function ledger.check_events(text);
 drop function ledger.check_campaigns(text);
