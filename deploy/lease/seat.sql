@@ -70,6 +70,7 @@ begin
         delete from ledger.seat as s
         where s.class = p_class.class and s.kind = p_kind and s.seat_no = v_seat_no;
     end loop;
+    return null;
 end
 $fn$;
 

@@ -61,7 +61,9 @@ begin
     new.event_count   := v_campaign.event_count;
     new.opened_at     := v_campaign.opened_at;
     new.closed_at     := v_campaign.closed_at;
-    select coalesce(array_agg(e.at order by e.event_no) filter (where ledger.is_human_act(e)), '{}'),
+    select coalesce(
+               array_agg(e.at order by e.event_no) filter (where ledger.is_human_act(e)), '{}'
+           ),
            array_agg(e.epoch order by e.event_no), array_agg(e.xid order by e.event_no),
            array_agg(ledger.event_digest(e) order by e.event_no)
     into new.human_acts_at, new.event_epochs, new.event_xids, new.event_digests

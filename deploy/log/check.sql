@@ -320,8 +320,8 @@ judged, and compares with the log; makes every checkpoint again.
 Parameters
     p_class  the class
 
-Returns one row per thing that is wrong; none where all is well. What was changed before it came into
-a checkpoint, and consistently, is not found; nor is a log that was rewritten with all of its
+Returns one row per thing that is wrong; none where all is well. What was changed before it came
+into a checkpoint, and consistently, is not found; nor is a log that was rewritten with all of its
 checkpoints: compare the newest digest with the one that was kept outside.
 
 Errors

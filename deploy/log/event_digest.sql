@@ -32,7 +32,7 @@ as $fn$
 $fn$;
 
 comment on function ledger.time_text(timestamptz) is
-$doc$A time as the digests have it: in UTC, to the microsecond, whatever the session's settings.$doc$;
+$doc$A time as the digests have it: in UTC, to the microsecond, whatever the session sets.$doc$;
 
 create or replace function ledger.event_digest(p_event ledger.campaign_event)
     returns bytea

@@ -107,7 +107,7 @@ Parameters
     p_limit  how many of each at most, 1 to 100000
 
 Of a campaign its tombstone stays: how it ended, and the digest of each event, so that checkpoints
-still verify. One that another inherits from goes after that one, and an observation after the campaign
+still verify. One that another inherits from goes after that one, an observation after the campaign
 that it moved. Open campaigns are never touched.
 
 Answers

@@ -99,7 +99,8 @@ begin
     end if;
     if jsonb_typeof(p_policy -> p_key) <> 'number' then
         raise exception 'policy % is not a number', p_key
-            using errcode = 'KN102', hint = format('Write a number, %s.', coalesce(p_default, p_min));
+            using errcode = 'KN102',
+                  hint    = format('Write a number, %s.', coalesce(p_default, p_min));
     end if;
     v_value := (p_policy ->> p_key)::numeric;
     if v_value < p_min or v_value > p_max or (p_is_integer and v_value <> trunc(v_value)) then

@@ -55,7 +55,8 @@ $fn$;
 comment on function kernel.next_due(text) is
 $doc$When something of class p_class is next due for the caller's duties: work, verification or
 promotion, or a scheduled slot. A time gone by means now; null means that nothing waits, that the
-class is paused, or that the caller is not enrolled. A hint for how long to sleep, not a promise that a claim returns a row.
+class is paused, or that the caller is not enrolled. A hint for how long to sleep, not a promise
+that a claim returns a row.
 
 Errors
     KN101, KN102$doc$;
