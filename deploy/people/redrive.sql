@@ -28,6 +28,7 @@ declare
     c_budgets  constant text[] := array[
         'attempt', 'loss', 'release', 'verification_loss', 'promotion_loss', 'abstain'
     ];
+    v_named    text[];
     v_budgets  text[];
     v_content  bytea;
     v_campaign ledger.campaign;
@@ -39,8 +40,12 @@ begin
     perform ledger.enter();
     perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
     perform ledger.require_text('p_reason', p_reason, 4096);
+    -- Each goes by its name in the policy too, which is what parked_for says: loss_budget.
+    v_named := array(
+        select regexp_replace(b.budget, '_budget$', '') from unnest(p_budgets) as b (budget)
+    );
     if exists (
-        select from unnest(p_budgets) as b (budget) where (b.budget = any (c_budgets)) is not true
+        select from unnest(v_named) as b (budget) where (b.budget = any (c_budgets)) is not true
     ) then
         raise exception 'there is no such budget'
             using errcode = 'KN102',
@@ -53,7 +58,7 @@ begin
     -- Each once and in one order, so that the same act has the same digest.
     select coalesce(array_agg(b.budget order by b.place), '{}') into v_budgets
     from unnest(c_budgets) with ordinality as b (budget, place)
-    where p_budgets is null or b.budget = any (p_budgets);
+    where p_budgets is null or b.budget = any (v_named);
 
     v_content := ledger.digest(jsonb_build_array('redrive', p_reason, to_jsonb(v_budgets)));
     select c.* into v_campaign
@@ -121,7 +126,9 @@ Parameters
     p_generation             the generation that the admin saw
     p_reason                 why, up to 4096 bytes; or null
     p_budgets                which budgets begin anew: any of attempt, loss, release,
-                             verification_loss, promotion_loss, abstain; null means all
+                             verification_loss, promotion_loss, abstain, also written as in the
+                             policy, loss_budget; null means all. Releases beyond their own budget
+                             count as losses until that one begins anew, too
 
 It goes on from where it stood: ready where no submitted attempt is live, attempted where there is
 no verdict, accepted where an accepted result has still to be promoted, else verified.
