@@ -26,6 +26,8 @@ declare
     v_campaign ledger.campaign;
     v_campaign_id bigint;
     v_reaped   integer;
+    v_locked   integer := 0;
+    v_is_had   boolean;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -54,22 +56,36 @@ begin
         order by c.lease_expires_at
     loop
         exit when v_left = 0;
+        v_is_had := true;
         perform from ledger.seat as s where s.class = p_class and s.campaign_id = v_campaign_id;
         if found then
             perform
             from ledger.seat as s
             where s.class = p_class and s.campaign_id = v_campaign_id
             for no key update skip locked;
-            continue when not found;
+            v_is_had := found;
         end if;
-        select c.* into v_campaign
-        from ledger.campaign as c
-        where c.class = p_class
-          and c.campaign_id = v_campaign_id
-          and c.lease_token_sha256 is not null
-          and c.lease_expires_at <= v_now
-        for no key update skip locked;
-        continue when not found;
+        if v_is_had then
+            select c.* into v_campaign
+            from ledger.campaign as c
+            where c.class = p_class
+              and c.campaign_id = v_campaign_id
+              and c.lease_token_sha256 is not null
+              and c.lease_expires_at <= v_now
+            for no key update skip locked;
+            v_is_had := found;
+        end if;
+        if not v_is_had then
+            -- Either its holder has just reported or renewed, or somebody keeps it locked.
+            perform
+            from ledger.campaign as c
+            where c.class = p_class
+              and c.campaign_id = v_campaign_id
+              and c.lease_token_sha256 is not null
+              and c.lease_expires_at <= v_now;
+            v_locked := v_locked + found::integer;
+            continue;
+        end if;
 
         v_at       := ledger.clock();
         v_left     := v_left - 1;
@@ -105,10 +121,12 @@ begin
 
     v_now    := ledger.clock();
     v_reaped := p_limit - v_left;
-    insert into ledger.reaper_pass as r (class, principal, passed_at, reaped_count)
-    values (p_class, session_user, v_now, v_reaped)
+    insert into ledger.reaper_pass as r (class, principal, passed_at, reaped_count, locked_count)
+    values (p_class, session_user, v_now, v_reaped, v_locked)
     on conflict (class, principal) do update
-    set passed_at = excluded.passed_at, reaped_count = r.reaped_count + excluded.reaped_count;
+    set passed_at    = excluded.passed_at,
+        reaped_count = r.reaped_count + excluded.reaped_count,
+        locked_count = excluded.locked_count;
 end
 $fn$;
 

@@ -9,11 +9,14 @@ create table ledger.reaper_pass (
     principal    name        not null,
     passed_at    timestamptz not null,
     reaped_count bigint      not null,
+    locked_count integer     not null,
 
     constraint reaper_pass_pk primary key (class, principal)
 );
 
 comment on table ledger.reaper_pass is 'When which reaper last went over a class.';
 comment on column ledger.reaper_pass.reaped_count is 'How many moves it has made there in all.';
+comment on column ledger.reaper_pass.locked_count is
+    'How many leases that had run out its last pass left, since somebody else had them locked.';
 
 commit;

@@ -87,4 +87,25 @@ $fn$;
 comment on function ledger.judge_bar(text, bigint, integer, boolean) is
 $doc$Why the session's principal may not judge or promote an attempt, as ledger.bar_of says.$doc$;
 
+create or replace function ledger.has_judge(p_campaign ledger.campaign)
+    returns boolean
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    select exists (
+        select
+        from ledger.enrolment as e
+        join pg_catalog.pg_roles as r on r.rolname = e.principal and r.oid = e.principal_oid
+        where e.class = p_campaign.class
+          and e.duty = 'verifier'
+          and ledger.is_member(e.principal_oid, 'fencepost_verifier')
+          and ledger.bar_of(e.principal, e.principal_oid, p_campaign.class, p_campaign.campaign_id,
+                            p_campaign.attempt_count, p_campaign.separate_family) is null
+    );
+$fn$;
+
+comment on function ledger.has_judge(ledger.campaign) is
+$doc$Whether any verifier that is enrolled may judge and promote a campaign's newest attempt.$doc$;
+
 commit;

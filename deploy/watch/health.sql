@@ -14,7 +14,129 @@ create type kernel.health as (
 
 comment on type kernel.health is 'One thing that health looked at.';
 comment on column kernel.health.class is 'Null where it concerns the server.';
-comment on column kernel.health.quantity is 'A count, or seconds where the subject ends in _s.';
+comment on column kernel.health.quantity is
+    'A count, a share, or seconds where the subject ends in _s; null where it is not known.';
+comment on column kernel.health.message is 'What it is, and what to do where it is not well.';
+
+create or replace function ledger.class_health(p_class ledger.class, p_at timestamptz)
+    returns setof kernel.health
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    with waiting as (
+        -- What only a reaper takes further when nobody else does.
+        select count(*) as campaigns,
+               count(*) filter (where c.lease_expires_at <= p_at) as expired,
+               max(extract(epoch from p_at - c.lease_expires_at)) as longest_s
+        from ledger.campaign as c
+        where c.class = p_class.class
+          and c.state in ('leased', 'attempted', 'verifying', 'accepted', 'promoting')
+    ),
+    passed as (
+        select extract(epoch from p_at - r.passed_at) as since_s, r.locked_count
+        from ledger.reaper_pass as r
+        where r.class = p_class.class
+        order by r.passed_at desc
+        limit 1
+    ),
+    slots as (
+        select count(*) as overdue,
+               string_agg(t.target, ', ' order by t.next_slot_at)
+                   filter (where t.place <= 5) as named
+        from (
+            select t.target, t.next_slot_at, row_number() over (order by t.next_slot_at) as place
+            from ledger.target as t
+            where t.class = p_class.class
+              and t.retired_at is null
+              and t.next_slot_at + t.observe_within <= p_at
+        ) as t
+    ),
+    parking as (
+        select count(*) as parked,
+               string_agg(c.campaign_id::text, ', ' order by c.campaign_id)
+                   filter (where c.place <= 5) as named
+        from (
+            select c.campaign_id, row_number() over (order by c.campaign_id) as place
+            from ledger.campaign as c
+            where c.class = p_class.class and c.state = 'parked'
+        ) as c
+    ),
+    judging as (
+        select count(*) as unjudgeable,
+               string_agg(c.campaign_id::text, ', ' order by c.campaign_id)
+                   filter (where c.place <= 5) as named
+        from (
+            select c.campaign_id, row_number() over (order by c.campaign_id) as place
+            from ledger.campaign as c
+            where c.class = p_class.class
+              and c.state in ('attempted', 'accepted')
+              and not ledger.has_judge(c)
+        ) as c
+    )
+    select p_class.class, s.subject, s.quantity, s.is_well, s.message
+    from waiting as w
+    cross join slots as o
+    cross join parking as k
+    cross join judging as j
+    left join passed as r on true
+    cross join lateral (values
+        ('reaper_last_pass_s', r.since_s, coalesce(r.since_s < 600, w.campaigns = 0),
+         'Since a reaper last went over the class; null: never. Start one.'),
+        ('expired_leases', w.expired::numeric, coalesce(w.longest_s < 600, true),
+         'Leases that have run out and were not taken back. Start a reaper.'),
+        ('locked_leases', coalesce(r.locked_count, 0)::numeric,
+         coalesce(r.locked_count, 0) = 0 or coalesce(w.longest_s < 60, true),
+         'Of these, what the reaper left at its last pass since another transaction had it locked. '
+         'End the session that holds that transaction open.'),
+        ('overdue_observations', o.overdue::numeric, o.overdue = 0,
+         concat('Targets whose scheduled observation is late. Look after the sensor.',
+                ' Of these: ' || o.named)),
+        ('parked_campaigns', k.parked::numeric, k.parked = 0,
+         concat('Campaigns that wait for a person: redrive or cancel them.',
+                ' Of these: ' || k.named)),
+        ('unjudgeable_campaigns', j.unjudgeable::numeric, j.unjudgeable = 0,
+         concat('Attempts that no enrolled verifier may judge or promote. Enrol another.',
+                ' Of these: ' || j.named))
+    ) as s (subject, quantity, is_well, message);
+$fn$;
+
+comment on function ledger.class_health(ledger.class, timestamptz) is
+$doc$What kernel.health says of a class at p_at.$doc$;
+
+create or replace function ledger.server_health(
+    p_oldest_s    numeric,
+    p_oldest_xids numeric,
+    p_dead        numeric,
+    p_live        numeric,
+    p_queue       numeric
+)
+    returns setof kernel.health
+    language sql
+    immutable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    values
+        (null::text, 'oldest_snapshot_s', p_oldest_s, coalesce(p_oldest_s < 600, true),
+         'How long the oldest transaction is open, as far as fencepost_owner is shown it; null: it '
+         'is not. Dead rows newer than it stay, and claims walk over them. End its session.'),
+        (null, 'oldest_snapshot_xids', p_oldest_xids, coalesce(p_oldest_xids < 1000000, true),
+         'How many transactions ago the oldest snapshot was taken, also by a replication slot or a '
+         'prepared transaction. Dead rows newer than it stay. End what holds it.'),
+        (null, 'dead_rows', p_dead, p_dead <= p_live + 10000,
+         'Dead rows of the ledger''s tables. Let autovacuum run more often.'),
+        (null, 'notification_queue_share', p_queue, p_queue < 0.5,
+         'How full the queue of notifications is, 0 to 1. End the session that listens and idles.');
+$fn$;
+
+comment on function ledger.server_health(numeric, numeric, numeric, numeric, numeric) is
+$doc$What kernel.health says of the server.
+
+Parameters
+    p_oldest_s      the age of the oldest transaction, in seconds; null where it is not shown
+    p_oldest_xids   the age of the oldest snapshot, in transactions; null where there is none
+    p_dead, p_live  rows of the ledger's tables
+    p_queue         the share of the queue of notifications that is in use$doc$;
 
 create or replace function kernel.health()
     returns setof kernel.health
@@ -31,106 +153,61 @@ create or replace function kernel.health()
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_now constant timestamptz := ledger.clock();
+    v_class ledger.class;
+    v_now   timestamptz;
 begin
     if not (ledger.session_is('auditor') or ledger.session_is('admin')) then
         return;
     end if;
 
-    return query
-    select c.class, s.subject, s.quantity, s.is_well, s.message
-    from ledger.class as c
-    cross join lateral (
-        select count(*) filter (where h.lease_expires_at <= v_now) as expired,
-               max(extract(epoch from v_now - h.lease_expires_at))
-                   filter (where h.lease_expires_at <= v_now) as longest_s
-        from ledger.campaign as h
-        where h.class = c.class and h.lease_token_sha256 is not null
-    ) as leases
-    cross join lateral (
-        select extract(epoch from v_now - max(r.passed_at)) as since_s
-        from ledger.reaper_pass as r
-        where r.class = c.class
-    ) as pass
-    cross join lateral (
-        select count(*) as overdue
-        from ledger.target as t
-        where t.class = c.class
-          and t.retired_at is null
-          and t.next_slot_at + t.observe_within <= v_now
-    ) as slots
-    cross join lateral (
-        select count(*) as parked
-        from ledger.campaign as p
-        where p.class = c.class and p.state = 'parked'
-    ) as parking
-    cross join lateral (
-        select count(*) as unjudgeable
-        from ledger.campaign as a
-        where a.class = c.class
-          and a.state = 'attempted'
-          and not exists (
-              select
-              from ledger.enrolment as e
-              join pg_catalog.pg_roles as r
-                  on r.rolname = e.principal and r.oid = e.principal_oid
-              where e.class = c.class
-                and e.duty = 'verifier'
-                and ledger.is_member(e.principal_oid, 'fencepost_verifier')
-                and ledger.bar_of(e.principal, e.principal_oid, a.class, a.campaign_id,
-                                  a.attempt_count, a.separate_family) is null
-          )
-    ) as judging
-    cross join lateral (values
-        ('reaper_last_pass_s', pass.since_s,
-         coalesce(pass.since_s < 600, false) or leases.expired = 0,
-         'How long ago a reaper went over the class; null: never.'),
-        ('expired_leases', leases.expired::numeric,
-         coalesce(leases.longest_s < 600, true),
-         'Leases that have run out and were not taken back. Start a reaper; if one runs, the '
-         'holder''s transaction is open.'),
-        ('overdue_observations', slots.overdue::numeric, slots.overdue = 0,
-         'Targets whose scheduled observation is late. Look after the sensor.'),
-        ('parked_campaigns', parking.parked::numeric, parking.parked = 0,
-         'Campaigns that wait for a person: redrive or cancel them.'),
-        ('unjudgeable_campaigns', judging.unjudgeable::numeric, judging.unjudgeable = 0,
-         'Submitted attempts that no enrolled verifier may judge. Enrol an independent one.')
-    ) as s (subject, quantity, is_well, message)
-    where c.retired_at is null
-    order by c.class, s.subject;
+    for v_class in
+        select c.* from ledger.class as c where c.retired_at is null order by c.class
+    loop
+        v_now := ledger.clock();
+        return query select h.* from ledger.class_health(v_class, v_now) as h;
+    end loop;
 
+    -- When a transaction began is hidden from who may not see all of pg_stat_activity; how old its
+    -- snapshot is, is not. Transactions do not go by the kernel's clock.
     return query
-    select null::text, s.subject, s.quantity, s.is_well, s.message
+    select h.*
     from (
-        select max(extract(epoch from v_now - a.xact_start)) as oldest_s
-        from pg_catalog.pg_stat_activity as a
-        where a.datname = current_database() and a.backend_xmin is not null
-    ) as snapshots
+        select max(o.open_s) as open_s, max(o.xids) as xids
+        from (
+            select extract(epoch from clock_timestamp() - a.xact_start) as open_s,
+                   greatest(age(a.backend_xid), age(a.backend_xmin)) as xids
+            from pg_catalog.pg_stat_activity as a
+            where (a.datname = current_database() or a.backend_type = 'walsender')
+              and a.backend_type <> 'autovacuum worker'
+              and (a.backend_xid is not null or a.backend_xmin is not null)
+            union all
+            select extract(epoch from clock_timestamp() - p.prepared), age(p.transaction)
+            from pg_catalog.pg_prepared_xacts as p
+            where p.database = current_database()
+            union all
+            select null, age(s.xmin)
+            from pg_catalog.pg_replication_slots as s
+        ) as o
+    ) as oldest
     cross join (
         select coalesce(sum(t.n_dead_tup), 0) as dead, coalesce(sum(t.n_live_tup), 0) as live
         from pg_catalog.pg_stat_all_tables as t
         where t.schemaname = 'ledger'
     ) as rows
-    cross join lateral (values
-        ('oldest_snapshot_s', snapshots.oldest_s::numeric,
-         coalesce(snapshots.oldest_s < 600, true),
-         'The oldest open snapshot. Dead rows newer than it stay, and claims walk over them.'),
-        ('dead_rows', rows.dead, rows.dead <= rows.live + 10000,
-         'Dead rows of the ledger''s tables. Let autovacuum run more often.'),
-        ('notification_queue_share', pg_notification_queue_usage()::numeric,
-         pg_notification_queue_usage() < 0.5,
-         'How full the queue of notifications is, 0 to 1. End the session that listens and idles.')
-    ) as s (subject, quantity, is_well, message);
+    cross join lateral ledger.server_health(
+        oldest.open_s, oldest.xids, rows.dead, rows.live, pg_notification_queue_usage()::numeric
+    ) as h;
 end
 $fn$;
 
 comment on function kernel.health() is
-$doc$Looks over every class and the server, for auditors and admins: one row per subject, with
-whether it is well and what to do where it is not. No row to anybody else.
+$doc$Looks over every class that is in use and the server, for auditors and admins: one row per
+subject, with whether it is well and what to do where it is not. No row to anybody else.
 
-Subjects of a class: reaper_last_pass_s, expired_leases, overdue_observations, parked_campaigns,
-unjudgeable_campaigns. Of the server: oldest_snapshot_s, dead_rows, notification_queue_share. What
-other roles' sessions do is seen only as far as this server shows it to fencepost_owner.$doc$;
+Subjects of a class: reaper_last_pass_s, expired_leases, locked_leases, overdue_observations,
+parked_campaigns, unjudgeable_campaigns. Of the server: oldest_snapshot_s, oldest_snapshot_xids,
+dead_rows, notification_queue_share. Grant pg_read_all_stats to fencepost_owner to be shown how long
+other roles' transactions are open.$doc$;
 
 grant execute on function kernel.health() to fencepost_auditor, fencepost_admin;
 

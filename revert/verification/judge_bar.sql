@@ -3,6 +3,7 @@
 begin;
 set local role fencepost_owner;
 
+drop function ledger.has_judge(ledger.campaign);
 drop function ledger.judge_bar(text, bigint, integer, boolean);
 drop function ledger.bar_of(name, oid, text, bigint, integer, boolean);
 

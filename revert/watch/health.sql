@@ -4,6 +4,8 @@ begin;
 set local role fencepost_owner;
 
 drop function kernel.health();
+drop function ledger.server_health(numeric, numeric, numeric, numeric, numeric);
+drop function ledger.class_health(ledger.class, timestamptz);
 drop type kernel.health;
 
 commit;

@@ -8,6 +8,7 @@ select $list$
     principal    name                     not null
     passed_at    timestamp with time zone not null
     reaped_count bigint                   not null
+    locked_count integer                  not null
 $list$ as columns, $list$
     reaper_pass_pk
 $list$ as constraints, '' as indexes

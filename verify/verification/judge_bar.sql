@@ -26,4 +26,10 @@ $list$ as arguments \gset
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.has_judge
+\set arguments 'p_campaign ledger.campaign'
+\set returns boolean
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 rollback;

@@ -12,6 +12,27 @@ select $list$
 $list$ as attributes \gset
 \ir ../_support/assert_report_type.psql
 
+\set function ledger.class_health
+select $list$
+    p_class ledger.class
+    p_at    timestamp with time zone
+$list$ as arguments \gset
+\set returns 'setof kernel.health'
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.server_health
+select $list$
+    p_oldest_s    numeric
+    p_oldest_xids numeric
+    p_dead        numeric
+    p_live        numeric
+    p_queue       numeric
+$list$ as arguments \gset
+\set returns 'setof kernel.health'
+\set volatility immutable
+\ir ../_support/assert_helper.psql
+
 \set function kernel.health
 \set arguments ''
 \set returns 'setof kernel.health'
