@@ -24,6 +24,9 @@ declare
     v_campaign ledger.campaign;
     v_target   ledger.target;
     v_event    ledger.campaign_event;
+    v_kind     text;
+    v_who      text;
+    v_limit    integer;
     v_where    text;
     v_next     text;
 begin
@@ -39,6 +42,7 @@ begin
     from ledger.target as t
     where t.class = p_class and t.target = v_campaign.target;
 
+    -- What brought it here, and not what was done to it meanwhile.
     select e.* into v_event
     from ledger.campaign_event as e
     where e.class = p_class
@@ -46,63 +50,94 @@ begin
       and e.from_state <> e.to_state
     order by e.event_no desc
     limit 1;
-    v_where := format(
-        'Campaign %s of target %s is %s since %s: %s, event %s, by %s.',
-        v_campaign.campaign_id, v_campaign.target, v_campaign.state, v_event.at,
-        v_event.transition, v_event.event_no, v_event.by_principal
+    v_where := concat(
+        format('Campaign %s of target %s is %s since %s: %s, event %s, by %s',
+               v_campaign.campaign_id, v_campaign.target, v_campaign.state, v_event.at,
+               v_event.transition, v_event.event_no, v_event.by_principal),
+        ' (' || left(v_event.detail ->> 'reason', 500) || ')',
+        '.'
     );
 
-    v_next := case v_campaign.state
-        when 'ready' then
+    if v_campaign.state = 'leased' then
+        v_kind := 'work';
+        v_who  := 'Worker';
+    elsif v_campaign.state in ('verifying', 'promoting') then
+        v_kind := 'verification';
+        v_who  := 'Verifier';
+    elsif v_campaign.state = 'ready' then
+        v_kind := 'work';
+        v_who  := 'A worker that has not judged it';
+        v_limit := v_class.seats;
+    elsif v_campaign.state in ('attempted', 'accepted') then
+        v_kind := 'verification';
+        v_who  := 'A verifier that has not worked on it';
+        v_limit := v_class.verification_limit;
+    end if;
+
+    v_next := case
+        when v_campaign.state in ('leased', 'verifying', 'promoting') then concat(
+            format('%s %s (%s) holds it until %s%s. ',
+                   v_who, v_campaign.lease_principal,
+                   coalesce(v_campaign.lease_label, 'no label'), v_campaign.lease_expires_at,
+                   case
+                       when v_campaign.lease_expires_at <= v_now then ', which is over'
+                       else ''
+                   end),
+            case v_campaign.state
+                when 'leased' then 'It submits, fails or releases it'
+                when 'verifying' then 'It accepts, rejects or abstains'
+                else 'It moves the target, or finds that it has moved on'
+            end,
+            '; after that time the reaper takes it back.',
             case
-                when v_class.is_paused then 'The class is paused; kernel.resume lets it go on.'
+                when v_class.is_paused and v_campaign.state = 'verifying'
+                    then ' The class is paused, and nothing is accepted; kernel.resume lets it.'
+            end
+        )
+        when v_campaign.state in ('ready', 'attempted', 'accepted') then concat(
+            case
+                when v_class.is_paused
+                    then 'The class is paused: nobody may claim it. kernel.resume lets it go on.'
+                when v_campaign.state <> 'ready' and not ledger.has_judge(v_campaign)
+                    then 'No verifier that is enrolled may judge it: each worked on it, or is not '
+                         'independent of who did. kernel.enrol another.'
                 when v_campaign.next_attempt_at > v_now
-                    then format('It may be claimed from %s.', v_campaign.next_attempt_at)
-                when v_class.seats is not null and not exists (
+                    then format('%s may claim it from %s.', v_who, v_campaign.next_attempt_at)
+                when v_limit is not null and not exists (
                     select from ledger.seat as s
-                    where s.class = p_class and s.kind = 'work' and s.campaign_id is null
-                ) then format('All %s seats of the class are taken.', v_class.seats)
-                else 'A worker may claim it now.'
+                    where s.class = p_class and s.kind = v_kind and s.campaign_id is null
+                )
+                    then format('All seats are taken, of which there are %s. %s may claim it when '
+                                'one falls free.', v_limit, v_who)
+                else format('%s may claim it now.', v_who)
+            end,
+            case v_campaign.state
+                when 'attempted' then format(' Without a verdict it parks at %s.',
+                                             v_campaign.phase_since + v_class.verify_within)
+                when 'accepted' then format(' Unless it is promoted it parks at %s.',
+                                            v_campaign.phase_since + v_class.promote_within)
             end
-            || case
-                when v_campaign.failure_reason is not null
-                    then format(' The last attempt came to nothing: %s',
-                                left(v_campaign.failure_reason, 500))
-                else ''
-            end
-        when 'leased' then format(
-            'Worker %s (%s) holds it until %s%s. It submits, fails or releases it; after that time '
-            'the reaper takes it back.',
-            v_campaign.lease_principal, coalesce(v_campaign.lease_label, 'no label'),
-            v_campaign.lease_expires_at,
-            case when v_campaign.lease_expires_at <= v_now then ', which is over' else '' end)
-        when 'attempted' then
-            case
-                when v_class.is_paused then 'The class is paused; kernel.resume lets it go on.'
-                when v_campaign.next_attempt_at > v_now
-                    then format('A verifier may take it from %s.', v_campaign.next_attempt_at)
-                else 'A verifier that did not work on it may take it now.'
-            end
-            || format(' It parks at %s.', v_campaign.phase_since + v_class.verify_within)
-        when 'verifying' then format(
-            'Verifier %s (%s) judges it, until %s.',
-            v_campaign.lease_principal, coalesce(v_campaign.lease_label, 'no label'),
-            v_campaign.lease_expires_at)
-        when 'accepted' then format(
-            'A verifier must take up its promotion; it parks at %s.',
-            v_campaign.phase_since + v_class.promote_within)
-        when 'promoting' then format(
-            'Verifier %s (%s) moves the target, until %s.',
-            v_campaign.lease_principal, coalesce(v_campaign.lease_label, 'no label'),
-            v_campaign.lease_expires_at)
-        when 'verified' then format(
-            'It waits for a scheduled observation begun after %s; the next is due at %s.',
+        )
+        when v_campaign.state = 'verified' then format(
+            'It waits for a scheduled observation begun from %s on: green confirms it, red sends '
+            'it back. The next slot is at %s.',
             v_campaign.phase_since + v_target.settle, v_target.next_slot_at)
-        when 'parked' then format(
-            'It is parked for %s and waits for a person: kernel.redrive or kernel.cancel, with '
-            'generation %s.', v_campaign.parked_for, v_campaign.generation)
+        when v_campaign.state = 'parked' then format(
+            '%s, and it waits for a person: kernel.redrive or kernel.cancel, with generation %s.',
+            case
+                when v_campaign.parked_for = 'admin' then 'An admin has set it aside'
+                else format('What ran out is %s', v_campaign.parked_for)
+            end,
+            v_campaign.generation)
         else format('It was closed at %s and moves no more.', v_campaign.closed_at)
     end;
+    if v_campaign.state in ('ready', 'leased', 'parked') and v_campaign.failure_reason is not null
+    then
+        v_next := v_next || format(
+            ' Of attempt_budget %s, %s attempts came to nothing; the last: %s',
+            v_class.attempt_budget, v_campaign.failure_count,
+            left(v_campaign.failure_reason, 500));
+    end if;
     return v_where || ' ' || v_next;
 end
 $fn$;
