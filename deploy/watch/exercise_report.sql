@@ -17,11 +17,12 @@ create type kernel.exercise as (
 
 comment on type kernel.exercise is 'A day of exercise_report, or with day null its whole window.';
 comment on column kernel.exercise.eligible is
-    'Campaigns that were open at some time of it, or opened in it.';
+    'Campaigns that were open at some time of it and needed work: not those that lapsed, nor those '
+    'that an admin had set aside before.';
 comment on column kernel.exercise.confirmed is
     'Campaigns that a scheduled green observation confirmed in it.';
 comment on column kernel.exercise.human_acts is
-    'Moves made by admins, and changes of the configuration.';
+    'What admins did to campaigns, and changes of the class''s configuration.';
 comment on column kernel.exercise.verdict is
     'autonomous, assisted, failing or under_exercised; of the whole window.';
 
@@ -35,6 +36,7 @@ create or replace function ledger.exercise(
     stable
     set search_path = pg_catalog, pg_temp
 as $fn$
+    -- What was pruned since counts by its tombstone.
     select row(
         p_class,
         (p_begin_at at time zone 'UTC')::date,
@@ -44,21 +46,37 @@ as $fn$
          from ledger.campaign as c
          where c.class = p_class
            and c.opened_at < p_end_at
-           and (c.closed_at is null or c.closed_at >= p_begin_at)),
+           and (c.closed_at is null or c.closed_at >= p_begin_at)
+           and c.state <> 'lapsed'
+           and not (c.state = 'parked' and c.parked_for = 'admin' and c.last_at < p_begin_at))
+        + (select count(*)
+           from ledger.tombstone as t
+           where t.class = p_class
+             and t.opened_at < p_end_at
+             and t.closed_at >= p_begin_at
+             and t.final_state <> 'lapsed'),
         (select count(*)
          from ledger.campaign as c
          where c.class = p_class
            and c.state = 'confirmed'
            and c.closed_at >= p_begin_at
-           and c.closed_at < p_end_at),
+           and c.closed_at < p_end_at)
+        + (select count(*)
+           from ledger.tombstone as t
+           where t.class = p_class
+             and t.final_state = 'confirmed'
+             and t.closed_at >= p_begin_at
+             and t.closed_at < p_end_at),
         (select count(*)
          from ledger.campaign_event as e
          where e.class = p_class
            and e.at >= p_begin_at
            and e.at < p_end_at
-           and (e.transition in ('park', 'redrive', 'cancel', 'set_priority', 'allow_repeat',
-                                 'new_epoch')
-                or (e.transition = 'open' and not e.detail ? 'observation')))
+           and ledger.is_human_act(e))
+        + (select count(*)
+           from ledger.tombstone as t
+           cross join unnest(t.human_acts_at) as h (at)
+           where t.class = p_class and h.at >= p_begin_at and h.at < p_end_at)
         + (select count(*)
            from ledger.config_event as f
            where f.class = p_class and f.at >= p_begin_at and f.at < p_end_at),
@@ -109,16 +127,12 @@ begin
     v_whole.day := null;
     v_whole.verdict := case
         when v_whole.eligible = 0 then 'under_exercised'
-        when v_whole.confirmed = 0 then 'failing'
-        when v_whole.human_acts > 0 then 'assisted'
-        when exists (
+        when v_whole.confirmed = 0 or exists (
             select
             from ledger.campaign as c
-            where c.class = p_class
-              and (c.state = 'parked'
-                   or (c.state in ('cancelled', 'lapsed')
-                       and c.closed_at between v_begin and v_now))
+            where c.class = p_class and c.state = 'parked' and c.parked_for <> 'admin'
         ) then 'failing'
+        when v_whole.human_acts > 0 then 'assisted'
         else 'autonomous'
     end;
 
@@ -142,10 +156,13 @@ Parameters
     p_class   the class
     p_window  1 to 366 days
 
-The last row, its day null, is the whole window and has the verdict: under_exercised where there was
-no campaign (nothing to do is not success); failing where none was confirmed, or one is parked, or
-was cancelled or lapsed without a human act; assisted where a person acted; autonomous where
-campaigns were confirmed and nobody did.
+A day is one of 24 hours, from the beginning of the window on, and is named by the date (UTC) on
+which it begins. The last row, its day null, is the whole window and has the verdict, the first of
+these that holds:
+    under_exercised  no campaign needed work: nothing to do is not success
+    failing          none was confirmed; or one is parked because a budget or a term ran out
+    assisted         an admin acted on a campaign, or changed the class's configuration
+    autonomous       campaigns were confirmed, and nobody did
 
 Errors
     KN101, KN102, KN104 (p_window), KN106$doc$;
