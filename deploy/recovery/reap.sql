@@ -23,6 +23,7 @@ declare
     v_now      timestamptz;
     v_left     integer := p_limit;
     v_at       timestamptz;
+    v_reason   text;
     v_campaign ledger.campaign;
     v_campaign_id bigint;
     v_reaped   integer;
@@ -52,7 +53,7 @@ begin
         from ledger.campaign as c
         where c.class = p_class
           and c.lease_token_sha256 is not null
-          and c.lease_expires_at <= v_now
+          and ledger.forfeit(c, v_now) is not null
         order by c.lease_expires_at
     loop
         exit when v_left = 0;
@@ -71,7 +72,7 @@ begin
             where c.class = p_class
               and c.campaign_id = v_campaign_id
               and c.lease_token_sha256 is not null
-              and c.lease_expires_at <= v_now
+              and ledger.forfeit(c, v_now) is not null
             for no key update skip locked;
             v_is_had := found;
         end if;
@@ -89,8 +90,10 @@ begin
 
         v_at       := ledger.clock();
         v_left     := v_left - 1;
+        v_reason   := ledger.forfeit(v_campaign, v_at);
         v_campaign := ledger.lose(
-            v_campaign, v_class, v_at, 'the lease ran out', not v_class.is_paused
+            v_campaign, v_class, v_at, v_reason,
+            v_reason = 'the lease ran out' and not v_class.is_paused
         );
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
@@ -131,7 +134,8 @@ end
 $fn$;
 
 comment on function kernel.reap(text, integer) is
-$doc$Takes back every lease of a class that has run out, and parks what has waited too long.
+$doc$Takes back every lease of a class that has run out or whose holder was dismissed, and parks what
+has waited too long.
 
 Parameters
     p_class  the class
