@@ -68,7 +68,7 @@ def alterations(connection: Connection) -> list[Alteration]:
     connection.execute("set search_path = pg_catalog, pg_temp")
     made_by = dict(makers())
     suggested = connection.execute(Path(__file__).with_name("alterations.sql").read_bytes())
-    return [Alteration(statement, made_by[key]) for key, statement in suggested]
+    return [Alteration(statement, made_by[key.replace('"', "")]) for key, statement in suggested]
 
 
 def makers() -> Iterator[tuple[str, str]]:
