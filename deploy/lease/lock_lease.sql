@@ -37,7 +37,7 @@ begin
             and c.lease_token_sha256 = p_token_sha256
             and c.generation = p_generation
       )
-    for no key update of s;
+    for no key update;
 
     select c.* into v_campaign
     from ledger.campaign as c
