@@ -174,6 +174,14 @@ class Ledger:
         rows = self._god.execute("select function, outcome from audit.refusals order by refusal_no")
         return [(row[0], row[1]) for row in rows]
 
+    def losses(self, campaign: int) -> int:
+        """Return how many lost leases count against a campaign's budget."""
+        row = self._god.execute(
+            "select c.loss_count from ledger.campaign as c where c.campaign_id = %s", (campaign,)
+        ).fetchone()
+        assert row is not None
+        return int(row[0])
+
     def is_free(self) -> bool:
         """Return whether nobody has a lock on any campaign, attempt or target."""
         try:
