@@ -168,20 +168,21 @@ begin
     end loop;
 
     -- When a transaction began is hidden from who may not see all of pg_stat_activity; how old its
-    -- snapshot is, is not. Transactions do not go by the kernel's clock.
+    -- snapshot is, is not.
+    v_now := ledger.clock();
     return query
     select h.*
     from (
         select max(o.open_s) as open_s, max(o.xids) as xids
         from (
-            select extract(epoch from clock_timestamp() - a.xact_start) as open_s,
+            select extract(epoch from v_now - a.xact_start) as open_s,
                    greatest(age(a.backend_xid), age(a.backend_xmin)) as xids
             from pg_catalog.pg_stat_activity as a
             where (a.datname = current_database() or a.backend_type = 'walsender')
               and a.backend_type <> 'autovacuum worker'
               and (a.backend_xid is not null or a.backend_xmin is not null)
             union all
-            select extract(epoch from clock_timestamp() - p.prepared), age(p.transaction)
+            select extract(epoch from v_now - p.prepared), age(p.transaction)
             from pg_catalog.pg_prepared_xacts as p
             where p.database = current_database()
             union all
