@@ -134,8 +134,8 @@ end
 $fn$;
 
 comment on function kernel.reap(text, integer) is
-$doc$Takes back every lease of a class that has run out or whose holder was dismissed, and parks what
-has waited too long.
+$doc$Takes back every lease of a class that has run out or whose holder was dismissed, and parks
+what has waited too long.
 
 Parameters
     p_class  the class
