@@ -25,8 +25,8 @@ as $fn$
 $fn$;
 
 comment on function ledger.forfeit(ledger.campaign, timestamptz) is
-$doc$Why the lease of a campaign may be taken back at p_at; null while it may not, or where there is
-none.
+$doc$Why the lease of a campaign may be taken back at p_at; null while it may not, or where there
+is none.
 
 A claim that was under way as its principal was dismissed commits a lease that no dismissal saw.$doc$;
 
