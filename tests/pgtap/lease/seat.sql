@@ -2,7 +2,7 @@
 -- their own.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(93);
+select plan(100);
 
 create function testing.seats(p_class text, p_kind text default 'work')
     returns text
@@ -229,13 +229,17 @@ select testing.verifying('judged', 'both');
 select testing.open_many('both', 2);
 select is(testing.claims('both', 'a'), 'ok', 'verifiers do not take the workers'' seats');
 select testing.submit('t1', 'both', p_token => testing.token('a'));
-select is(testing.claims('both', 'b'), 'ok', 'and workers hold theirs');
 select is(
     testing.claims('both', 'v', 'claim_verification'), 'no row',
-    'with one verification under way another is not begun'
+    'with one verification under way another is not begun, be a worker''s seat free or not'
 );
+select is(testing.claims('both', 'b'), 'ok', 'and workers hold theirs');
 select testing.must('verifier_1', testing.holding('judge', jsonb_build_object(
     'p_verdict', 'unverifiable', 'p_reason', 'no network'), 'judged', 'both'));
+select testing.open('t3', 'both');
+select is(
+    testing.claims('both', 'c'), 'no row', 'a verifier''s seat that is free is none for a worker'
+);
 select is(
     testing.claims('both', 'v', 'claim_verification'), 'ok',
     'workers in all their seats do not starve the verifiers'
@@ -459,6 +463,29 @@ select is(
     testing.walk('walk', 400), null,
     'in four hundred steps at random a claim is granted exactly while a seat is free'
 );
+
+-- == a seat that fell free while one too many was locked ==========================================
+
+-- Only another session can lock it; what it leaves behind is made by hand here.
+select testing.class('locked');
+select testing.limited('locked', '{"seats": 2}');
+select testing.open_many('locked', 5);
+select count(testing.claims('locked', n)) from unnest(array['a', 'b']) as n;
+insert into ledger.seat (class, kind, seat_no) values ('locked', 'work', 3);
+update ledger.seat set is_surplus = true where class = 'locked' and seat_no = 2;
+select is(testing.seats('locked'), '1 free, 1 held, 1 too many', 'one is free, one too many');
+select is(
+    testing.claims('locked', 'c'), 'no row', 'the free one stands for the one that is too many'
+);
+select is(
+    testing.seats('locked'), '0 free, 2 held, 0 too many', 'and goes in its place'
+);
+insert into ledger.seat (class, kind, seat_no) values ('locked', 'work', 3), ('locked', 'work', 4);
+update ledger.seat set is_surplus = true where class = 'locked' and seat_no in (1, 2);
+delete from ledger.seat where class = 'locked' and seat_no = 1;
+select is(testing.seats('locked'), '2 free, 0 held, 1 too many', 'two are free, one too many');
+select is(testing.claims('locked', 'd'), 'ok', 'of two free ones one is taken');
+select is(testing.seats('locked'), '0 free, 2 held, 0 too many', 'and one goes');
 
 -- == by hand ======================================================================================
 
