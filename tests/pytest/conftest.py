@@ -21,6 +21,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
+from tests.pytest.invariants import broken, is_kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -120,12 +122,18 @@ def template(maintenance: Connection) -> Iterator[str]:
 
 @pytest.fixture
 def database(maintenance: Connection, template: str) -> Iterator[str]:
-    """Yield a copy of the template that the test has for itself."""
+    """Yield a copy of the template that the test has for itself.
+
+    Whatever the test did, the invariants of tests/invariants.sql hold of it afterwards.
+    """
     name = _unique("fencepost_test")
     _run(maintenance, "create database {} template {} owner deployer", name, template)
     _copy_privileges(maintenance, template, name)
     yield name
+    complaints = _broken_invariants(name)
     _run(maintenance, "drop database {} with (force)", name)
+    if complaints:
+        pytest.fail("an invariant is broken\n" + "\n".join(complaints), pytrace=False)
 
 
 @pytest.fixture
@@ -135,6 +143,12 @@ def empty_database(maintenance: Connection) -> Iterator[str]:
     _run(maintenance, "create database {} owner deployer", name)
     yield name
     _run(maintenance, "drop database {} with (force)", name)
+
+
+def _broken_invariants(database: str) -> list[str]:
+    """Return which invariants do not hold in *database*; none where it has no kernel any more."""
+    with closing(psycopg.connect(dbname=database, autocommit=True)) as connection:
+        return broken(connection, PROJECT) if is_kernel(connection) else []
 
 
 def _copy_privileges(connection: Connection, source: str, target: str) -> None:
