@@ -25,8 +25,9 @@ create or replace function kernel.claim_many(
     rows 10
 as $fn$
 declare
-    v_class ledger.class;
-    v_token uuid;
+    v_class  ledger.class;
+    v_token  uuid;
+    v_is_dry boolean := false;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -55,12 +56,21 @@ begin
     perform ledger.lease_length(v_class, p_lease_for);
 
     foreach v_token in array p_tokens loop
-        return query
-        select o.*
-        from ledger.claim_one(
-            'claim_many', v_class, ledger.token_digest(v_token), p_label, p_lease_for
-        ) as o;
-        exit when not found;
+        if v_is_dry then
+            -- Nothing more is ready; what is held already is returned all the same.
+            return query
+            select h.*
+            from ledger.held_lease(
+                'claim_many', v_class, ledger.token_digest(v_token), '{leased}', 'claim'
+            ) as h;
+        else
+            return query
+            select o.*
+            from ledger.claim_one(
+                'claim_many', v_class, ledger.token_digest(v_token), p_label, p_lease_for
+            ) as o;
+            v_is_dry := not found;
+        end if;
     end loop;
 end
 $fn$;

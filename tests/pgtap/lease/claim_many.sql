@@ -1,7 +1,7 @@
 -- kernel.claim_many hands several ready campaigns to one worker, each under a lease of its own.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(41);
+select plan(42);
 
 select testing.callable_by('kernel.claim_many', 'worker');
 
@@ -72,6 +72,11 @@ select results_eq(
     'repeated returns the leases as they stand'
 );
 select is(testing.ledger_digest(true), :'before', 'and writes nothing');
+select results_eq(
+    format('select duplicate, campaign_id from (%s) as l', testing.many('d c')),
+    $$ select true, testing.id('three') $$,
+    'returns what is held also after a token for which nothing is ready'
+);
 select testing.open('four');
 select results_eq(
     format('select duplicate, campaign_id from (%s) as l', testing.many('b d a')),
