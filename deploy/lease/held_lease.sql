@@ -29,14 +29,16 @@ begin
     elsif v_campaign.lease_principal = session_user
         and v_campaign.lease_principal_oid = ledger.session_oid()
         and v_campaign.state = any (p_states)
-        and exists (
-            -- What granted it: an acceptance goes on to promoting under the verification's lease.
-            select
+        and coalesce(p_transition, p_function) = (
+            -- What granted it: an acceptance goes on to promoting under the verification's lease,
+            -- and a new epoch raises the generation of a lease that goes on.
+            select e.transition
             from ledger.campaign_event as e
             where e.class = v_campaign.class
               and e.campaign_id = v_campaign.campaign_id
-              and e.generation = v_campaign.generation
-              and e.transition = coalesce(p_transition, p_function)
+              and e.transition in ('claim', 'claim_verification', 'claim_promotion')
+            order by e.event_no desc
+            limit 1
         )
     then
         return next ledger.as_lease(

@@ -106,7 +106,11 @@ $doc$Seats a campaign's holder in a seat that ledger.take_seat locked; nothing w
 Writes
     ledger.seat$doc$;
 
-create or replace function ledger.lock_seat(p_class text, p_campaign_id bigint)
+create or replace function ledger.lock_seat(
+    p_class       text,
+    p_campaign_id bigint,
+    p_generation  bigint
+)
     returns void
     language plpgsql
     volatile
@@ -115,14 +119,23 @@ as $fn$
 begin
     perform
     from ledger.seat as s
-    where s.class = p_class and s.campaign_id = p_campaign_id
+    where s.class = p_class
+      and s.campaign_id = p_campaign_id
+      and exists (
+          select
+          from ledger.campaign as c
+          where c.class = p_class
+            and c.campaign_id = p_campaign_id
+            and c.generation = p_generation
+      )
     for no key update;
 end
 $fn$;
 
-comment on function ledger.lock_seat(text, bigint) is
-$doc$Locks the seat of a campaign's holder, before the campaign: the one order is target, seat,
-campaign, attempt, bundle. Nothing to lock is no error.$doc$;
+comment on function ledger.lock_seat(text, bigint, bigint) is
+$doc$Locks the seat of whoever holds a campaign under a generation, before the campaign is locked: the
+one order is class, target, seat, campaign, attempt, bundle. Nothing to lock is no error; where the
+generation is another one nothing is locked, and nobody else kept waiting.$doc$;
 
 create or replace function ledger.free_seat(p_class text, p_campaign_id bigint)
     returns void
@@ -134,9 +147,12 @@ declare
     v_seat    ledger.seat;
     v_surplus integer;
 begin
+    -- The caller has it locked. Only where the class was given its first seats while he waited for
+    -- the campaign has he not: rather than wait for it now, out of order, he is told to try again.
     select s.* into v_seat
     from ledger.seat as s
-    where s.class = p_class and s.campaign_id = p_campaign_id;
+    where s.class = p_class and s.campaign_id = p_campaign_id
+    for no key update nowait;
     if not found then
         return;
     end if;

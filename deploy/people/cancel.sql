@@ -58,7 +58,7 @@ begin
       and c.state not in ('confirmed', 'cancelled', 'lapsed');
     if found then
         perform ledger.lock_target(p_class, v_target);
-        perform ledger.lock_seat(p_class, p_campaign_id);
+        perform ledger.lock_seat(p_class, p_campaign_id, p_generation);
     end if;
 
     select c.* into v_campaign

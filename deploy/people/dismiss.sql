@@ -23,6 +23,7 @@ declare
     v_before   ledger.enrolment;
     v_campaign ledger.campaign;
     v_campaign_id bigint;
+    v_generation  bigint;
     v_states   text[];
     v_now      timestamptz;
     v_receipt  kernel.receipt;
@@ -34,7 +35,8 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('dismiss', p_class);
     end if;
-    v_class := ledger.known_class(p_class);
+    -- Held: several seats are locked below, and kernel.define_class would lock them in another order.
+    v_class := ledger.hold_class(p_class);
 
     v_receipt.outcome   := 'ok';
     v_receipt.duplicate := false;
@@ -55,8 +57,8 @@ begin
         when 'verifier' then array['verifying', 'promoting']
         else '{}'
     end;
-    for v_campaign_id in
-        select c.campaign_id
+    for v_campaign_id, v_generation in
+        select c.campaign_id, c.generation
         from ledger.campaign as c
         where c.class = p_class
           and c.lease_token_sha256 is not null
@@ -64,7 +66,7 @@ begin
           and c.state = any (v_states)
         order by c.campaign_id
     loop
-        perform ledger.lock_seat(p_class, v_campaign_id);
+        perform ledger.lock_seat(p_class, v_campaign_id, v_generation);
         select c.* into v_campaign
         from ledger.campaign as c
         where c.class = p_class

@@ -36,7 +36,7 @@ begin
     end if;
 
     v_content := ledger.digest(jsonb_build_array('park', p_reason));
-    perform ledger.lock_seat(p_class, p_campaign_id);
+    perform ledger.lock_seat(p_class, p_campaign_id, p_generation);
     select c.* into v_campaign
     from ledger.campaign as c
     where c.class = p_class

@@ -47,6 +47,7 @@ $list$ as arguments \gset
 select $list$
     p_class       text
     p_campaign_id bigint
+    p_generation  bigint
 $list$ as arguments \gset
 \set returns void
 \set volatility volatile

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -72,6 +72,12 @@ class Session:
         assert row["outcome"] == "ok", row
         return row
 
+    def finished(self, function: str, /, **arguments: object) -> list[dict[str, Any]]:
+        """Call a function that answers with any number of rows, and commit."""
+        rows = self.rows(function, **arguments)
+        self.commit()
+        return rows
+
     def claimed(self, function: str = "claim", **arguments: object) -> dict[str, Any]:
         """Claim and commit; return what names the lease in every call under it."""
         token = uuid4()
@@ -97,6 +103,7 @@ class Ledger:
         self._principal = principal
         self._god = superuser(database)
         self._people: dict[tuple[str, int], Principal] = {}
+        self._sessions: dict[tuple[str, int], Session] = {}
         self._open: list[psycopg.Connection[dict[str, Any]]] = []
         self._pool = ThreadPoolExecutor(max_workers=8)
         self.admin = self.session("admin")
@@ -124,6 +131,13 @@ class Ledger:
         self._open.append(connection)
         return Session(connection, self.klass)
 
+    def once(self, duty: str, number: int = 0) -> Session:
+        """Return a session of a principal that is opened once and serves again."""
+        known = self._sessions.get((duty, number))
+        if known is None:
+            known = self._sessions[duty, number] = self.session(duty, number)
+        return known
+
     def define_class(self, **policy: object) -> None:
         """Define the class anew."""
         self.admin.done("define_class", p_policy=Jsonb(POLICY | policy))
@@ -149,7 +163,38 @@ class Ledger:
             ids.append(int(opened["campaign_id"]))
         return ids
 
+    def clear(self) -> None:
+        """Cancel every campaign that is open."""
+        for campaign, generation in self.look(
+            "select campaign_id, generation from audit.campaigns where class = %s "
+            "and closed_at is null",
+            self.klass,
+        ):
+            self.admin.done("cancel", p_campaign_id=campaign, p_generation=generation)
+
     # What is to be seen
+
+    def look(self, query: LiteralString, *values: object) -> list[tuple[Any, ...]]:
+        """Return what the superuser finds, committed."""
+        return self._god.execute(query, values).fetchall()
+
+    def dump(self) -> dict[str, set[str]]:
+        """Return every row of every table of the ledger, as text."""
+        tables = self.look(
+            "select c.relname from pg_class as c "
+            "where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r'"
+        )
+        return {
+            name: {
+                row[0]
+                for row in self._god.execute(
+                    sql.SQL("select to_jsonb(t)::text from ledger.{} as t").format(
+                        sql.Identifier(name)
+                    )
+                )
+            }
+            for (name,) in tables
+        }
 
     def moves(self, campaign_id: int) -> list[str]:
         """Return the names of a campaign's moves, committed ones only."""
@@ -183,10 +228,12 @@ class Ledger:
         return int(row[0])
 
     def is_free(self) -> bool:
-        """Return whether nobody has a lock on any campaign, attempt or target."""
+        """Return whether nobody has a lock on any campaign, attempt, target, seat or class."""
         try:
             with self._god.transaction():
+                self._god.execute("select from ledger.class for update nowait")
                 self._god.execute("select from ledger.target for update nowait")
+                self._god.execute("select from ledger.seat for update nowait")
                 self._god.execute("select from ledger.campaign for update nowait")
                 self._god.execute("select from ledger.attempt for update nowait")
         except psycopg.errors.LockNotAvailable:

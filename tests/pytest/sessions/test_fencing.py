@@ -1,0 +1,220 @@
+"""The fence, for every function that is called under a generation, as the catalogue has them.
+
+Each gets into the state where it would be carried out; then its generation passes, by the reaper,
+by an admin who parks and redrives, or by an admin who cancels. Called with the old generation it is
+stale, leaves one row more in the refusals and nothing else, and nobody's row or seat locked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.pytest.sessions.conftest import Ledger, Session
+
+RESULT = {"base": "b", "commit": "c"}
+SUBMISSION = {"p_fingerprint": "f", "p_approach": None, "p_result": Jsonb(RESULT)}
+EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": b"e" * 32}
+
+
+class Fenced(NamedTuple):
+    """A function that is called under a generation: from which state, and with what else."""
+
+    duty: str
+    state: str
+    arguments: dict[str, Any]
+
+
+# What the catalogue must name, no more and no less.
+FENCED = {
+    "brief": Fenced("worker", "leased", {}),
+    "submit": Fenced("worker", "leased", SUBMISSION),
+    "fail": Fenced("worker", "leased", {"p_reason": "no"}),
+    "release": Fenced("worker", "leased", {}),
+    "renew": Fenced("worker", "leased", {}),
+    "bundle": Fenced("verifier", "verifying", {}),
+    "judge": Fenced("verifier", "verifying", {"p_verdict": "unverifiable", "p_reason": "no"}),
+    "promote": Fenced(
+        "verifier",
+        "promoting",
+        {"p_old_value": "b", "p_new_value": "c", "p_fence_value": "f", "p_read_back": "c"},
+    ),
+    "outdate": Fenced("verifier", "promoting", {"p_reason": "no"}),
+    "cancel": Fenced("admin", "leased", {}),
+    "park": Fenced("admin", "leased", {}),
+    "redrive": Fenced("admin", "parked", {}),
+    "set_priority": Fenced("admin", "leased", {"p_priority": 2}),
+    "allow_repeat": Fenced("admin", "leased", {"p_fingerprint": "f", "p_reason": "why not"}),
+}
+UNDER_A_TOKEN = [name for name, fenced in FENCED.items() if fenced.duty != "admin"]
+
+
+def test_every_function_under_a_generation_is_here(ledger: Ledger) -> None:
+    named = ledger.look(
+        """
+        select p.proname, array_position(p.proargnames, 'p_token') is not null
+        from pg_proc as p
+        where p.pronamespace = 'kernel'::regnamespace
+          and array_position(p.proargnames, 'p_generation') is not null
+        """
+    )
+    assert {row[0] for row in named} == set(FENCED)
+    assert {row[0] for row in named if row[1]} == set(UNDER_A_TOKEN)
+
+
+class Case:
+    """A campaign that is brought to where a function is called, and its generation."""
+
+    def __init__(self, ledger: Ledger, function: str) -> None:
+        self.ledger = ledger
+        self.function = function
+        self.fenced = FENCED[function]
+        (self.campaign,) = ledger.campaigns()
+        self.worker = ledger.once("worker")
+        self.verifier = ledger.once("verifier")
+        self.holder = ledger.once(self.fenced.duty)
+        self.held = self.brought()
+
+    def brought(self) -> dict[str, Any]:
+        """Bring it there; return what names it in the call."""
+        held = self.worker.claimed()
+        state = self.fenced.state
+        if state == "parked":
+            self.act("park", held["p_generation"])
+            return self.named(held["p_generation"] + 1)
+        if self.fenced.duty == "admin":
+            return self.named(held["p_generation"])
+        if state == "leased":
+            return held
+        self.worker.done("submit", **held, **SUBMISSION)
+        held = self.verifier.claimed("claim_verification")
+        if state == "promoting":
+            bundle = self.verifier.done("bundle", **held)
+            self.verifier.done(
+                "judge",
+                **held,
+                p_verdict="accepted",
+                p_bundle_sha256=bundle["bundle_sha256"],
+                p_fingerprint="f",
+                p_exit_code=0,
+                **EVIDENCE,
+            )
+        return held
+
+    def named(self, generation: int) -> dict[str, Any]:
+        """Return what names the campaign to an admin."""
+        return {"p_campaign_id": self.campaign, "p_generation": generation}
+
+    def act(self, function: str, generation: int) -> int:
+        """Let an admin act, for a reason that no other call gives; return the generation then."""
+        receipt = self.ledger.admin.done(
+            function, **self.named(generation), p_reason=f"so that {self.function} is late"
+        )
+        return int(receipt["generation"])
+
+    def present(self) -> tuple[str, int]:
+        """Return the campaign's state and generation."""
+        ((state, generation),) = self.ledger.look(
+            "select state, generation from audit.campaigns where campaign_id = %s", self.campaign
+        )
+        return state, generation
+
+    def take_again(self) -> None:
+        """Let others take the campaign, where it is to be had: a later generation is held."""
+        state, _ = self.present()
+        if state == "ready":
+            self.ledger.once("worker", 1).claimed()
+        elif state == "attempted":
+            self.ledger.once("verifier", 1).claimed("claim_verification")
+        elif state == "accepted":
+            self.ledger.once("verifier", 1).claimed("claim_promotion")
+
+    def refused(self, outcome: str, who: Session, held: dict[str, Any]) -> None:
+        """Make the call, and see that it is refused and does nothing but say so."""
+        what = f"{self.function} under {held}, {self.present()}"
+        before = self.ledger.dump()
+        answer = who.call(self.function, **held, **self.fenced.arguments)
+        assert answer["outcome"] == outcome, f"{what}: {answer}"
+        assert not answer["moved"], what
+        assert not answer["duplicate"], what
+        assert self.ledger.is_free(), f"{what} keeps something locked"
+        who.commit()
+        after = self.ledger.dump()
+        (row,) = after.pop("refusal") - before.pop("refusal")
+        assert f'"outcome": "{outcome}"' in row, what
+        assert f'"function": "{self.function}"' in row, what
+        assert after == before, what
+
+
+def lose(case: Case) -> None:
+    """Let the reaper take the lease; where an admin acts on what he saw, park and redrive."""
+    if case.fenced.state == "parked":
+        case.act("redrive", case.present()[1])
+        return
+    case.ledger.wait_for(
+        lambda: case.ledger.once("reaper").finished("reap"), "the lease ran out", within=10
+    )
+
+
+def redrive(case: Case) -> None:
+    """Let an admin park and redrive it."""
+    generation = case.present()[1]
+    if case.fenced.state != "parked":
+        generation = case.act("park", generation)
+    case.act("redrive", generation)
+
+
+def cancel(case: Case) -> None:
+    """Let an admin cancel it."""
+    case.act("cancel", case.present()[1])
+
+
+@pytest.mark.parametrize("passes", [redrive, cancel, lose])
+def test_a_generation_that_is_past_is_stale(ledger: Ledger, passes: Callable[[Case], None]) -> None:
+    lease = "1 second" if passes is lose else "15 minutes"
+    ledger.define_class(promotes=True, seats=1, verification_limit=1, lease_default=lease)
+    for function in FENCED:
+        case = Case(ledger, function)
+        passes(case)
+        ledger.define_class(promotes=True, seats=1, verification_limit=1)
+        case.take_again()
+        case.refused("stale", case.holder, case.held)
+        ledger.clear()
+        ledger.define_class(promotes=True, seats=1, verification_limit=1, lease_default=lease)
+
+
+@pytest.mark.parametrize("who", ["another principal", "another token"])
+def test_a_lease_of_somebody_else_is_not_held(ledger: Ledger, who: str) -> None:
+    ledger.define_class(promotes=True, seats=1, verification_limit=1)
+    for function in UNDER_A_TOKEN:
+        case = Case(ledger, function)
+        if who == "another token":
+            case.refused("not_holder", case.holder, case.held | {"p_token": uuid4()})
+        else:
+            other = ledger.once(case.fenced.duty, 1)
+            case.refused("not_holder", other, case.held)
+        ledger.clear()
+
+
+@pytest.mark.parametrize("function", UNDER_A_TOKEN)
+def test_who_was_dismissed_holds_nothing(ledger: Ledger, function: str) -> None:
+    """In the middle of the lease; and the loss is not counted."""
+    ledger.define_class(promotes=True, seats=1, verification_limit=1)
+    case = Case(ledger, function)
+    name = ledger.person(case.fenced.duty).name
+    assert ledger.admin.done("dismiss", p_principal=name, p_duty=case.fenced.duty)["moved"]
+
+    case.refused("forbidden", case.holder, case.held)
+    counts = ledger.look(
+        "select loss_count, verification_loss_count, promotion_loss_count from audit.campaigns"
+    )
+    assert counts == [(0, 0, 0)]
+    case.take_again()
+    ledger.admin.done("enrol", p_principal=name, p_duty=case.fenced.duty)
+    case.refused("stale", case.holder, case.held)
