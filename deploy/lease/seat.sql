@@ -133,9 +133,9 @@ end
 $fn$;
 
 comment on function ledger.lock_seat(text, bigint, bigint) is
-$doc$Locks the seat of whoever holds a campaign under a generation, before the campaign is locked: the
-one order is class, target, seat, campaign, attempt, bundle. Nothing to lock is no error; where the
-generation is another one nothing is locked, and nobody else kept waiting.$doc$;
+$doc$Locks the seat of whoever holds a campaign under a generation, before the campaign is locked:
+the one order is class, target, seat, campaign, attempt, bundle. Nothing to lock is no error; where
+the generation is another one nothing is locked, and nobody else kept waiting.$doc$;
 
 create or replace function ledger.free_seat(p_class text, p_campaign_id bigint)
     returns void

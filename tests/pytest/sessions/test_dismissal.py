@@ -1,4 +1,4 @@
-"""A dismissal meets a claim that is under way: it does not wait, and nothing is left of the lease."""
+"""A dismissal meets a claim under way: it does not wait, and nothing is left of the lease."""
 
 from __future__ import annotations
 
