@@ -2,7 +2,7 @@
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/log.psql
-select plan(109);
+select plan(115);
 
 select testing.callable_by('kernel.check', 'auditor');
 
@@ -173,6 +173,22 @@ select is(
     'the event of an opening without its digest'
 );
 
+select is(
+    testing.with_event(4, 'to_state = ''parked'''), 'checkpoint, event',
+    'an event that leads elsewhere, by a move that there is'
+);
+-- "reopened" has but one event.
+select is(
+    testing.found('ledger.campaign_event', format(
+        'update ledger.campaign_event set %s where class = ''fix'' and campaign_id = %s',
+        t.change, testing.id('reopened'))),
+    t.expected, format('a first event of which one did: %s', t.change)
+)
+from (values
+    ('generation = 5', 'checkpoint, event'),
+    ('transition = ''set_priority'', from_state = ''ready''', 'campaign, checkpoint, event')
+) as t (change, expected);
+
 -- == an event removed or added ====================================================================
 
 create function testing.without_event(p_which text)
@@ -282,6 +298,33 @@ from (values
     ('delete from ledger.checkpoint where checkpoint_no = 3', 'nothing')
 ) as t (statement, expected);
 
+-- With its own digest made anew, which anybody can.
+create function testing.remade(p_no bigint, p_changes jsonb)
+    returns text
+    language sql
+as $fn$
+    select format(
+        'update ledger.checkpoint as k set (checkpoint_no, made_by, event_count, previous_sha256, '
+        'sha256) = (select r.checkpoint_no, r.made_by, r.event_count, r.previous_sha256, '
+        'ledger.checkpoint_digest(r) from jsonb_populate_record(k, %L) as r) '
+        'where k.class = ''fix'' and k.checkpoint_no = %s', p_changes, p_no)
+$fn$;
+select is(
+    testing.found('ledger.checkpoint', testing.remade(1, '{"made_by": "auditor_2"}')),
+    'checkpoint', 'one made anew is not what the next names as the one before'
+);
+select is(
+    testing.found('ledger.checkpoint', testing.remade(3, '{"event_count": 7}')),
+    'checkpoint', 'the last one made anew does not cover so many events'
+);
+select testing.remade(3, jsonb_build_object('previous_sha256', k.sha256)) as third
+from ledger.checkpoint as k where k.class = 'fix' and k.checkpoint_no = 1 \gset
+select is(
+    testing.found('ledger.checkpoint', 'delete from ledger.checkpoint where checkpoint_no = 2 '
+                                       'and class = ''fix''; ' || :'third'),
+    'checkpoint', 'their numbers have no gap'
+);
+
 -- == a tombstone ==================================================================================
 
 select testing.clock_passes('91 days');
@@ -292,7 +335,8 @@ select is_empty(
 );
 reset session authorization;
 select is(
-    (select array_agg(t.target order by t.target) from ledger.tombstone as t), array['done', 'gone'],
+    (select array_agg(t.target order by t.target) from ledger.tombstone as t),
+    array['done', 'gone'],
     'of two campaigns'
 );
 select is(

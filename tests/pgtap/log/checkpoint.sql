@@ -46,6 +46,12 @@ select testing.verified();
 select testing.open('another');
 select testing.open('elsewhere', 'ship');
 select testing.as_if_committed_each();
+-- Two campaigns moved in one transaction, amid the moves of one of them.
+select testing.tamper('ledger.campaign_event', $$
+    update ledger.campaign_event as e
+    set xid = (select x.xid from ledger.campaign_event as x
+               where x.class = 'fix' and x.campaign_id = testing.id() and x.event_no = 2)
+    where e.class = 'fix' and e.campaign_id = testing.id('another') $$);
 select testing.clock_passes('1 minute');
 set local session authorization auditor_1;
 select results_eq(
@@ -136,7 +142,8 @@ select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "ship"}'))
 select testing.open('after', 'ship');
 -- As after a restore: transactions are numbered anew, and lower than before.
 select testing.tamper('ledger.campaign_event', $$
-    update ledger.campaign_event as e set xid = case e.epoch when 0 then '900000000000'::xid8 else '5' end
+    update ledger.campaign_event as e
+    set xid = case e.epoch when 0 then '900000000000'::xid8 else '5' end
     where e.class = 'ship' $$);
 select testing.act('auditor_1', testing.call('checkpoint', '{"p_class": "ship"}')) as third \gset
 select is(

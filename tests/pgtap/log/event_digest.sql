@@ -25,9 +25,10 @@ select is(
 -- Another value for any column, by its type.
 create function testing.otherwise(p_value jsonb, p_type regtype)
     returns jsonb
-    language sql
+    language plpgsql
 as $fn$
-    select case p_type::text
+begin
+    return case p_type::text
         when 'bigint' then to_jsonb(coalesce((p_value #>> '{}')::bigint, 0) + 1)
         when 'integer' then to_jsonb(coalesce((p_value #>> '{}')::integer, 0) + 1)
         when 'smallint' then to_jsonb(coalesce((p_value #>> '{}')::integer, 0) + 1)
@@ -42,7 +43,8 @@ as $fn$
         when 'xid8[]' then '["7"]'
         when 'timestamp with time zone[]' then '["2026-09-09T00:00:00Z"]'
         else to_jsonb(coalesce(p_value #>> '{}', '') || 'x')
-    end
+    end;
+end
 $fn$;
 
 create function testing.columns_of(p_table regclass)
