@@ -312,7 +312,7 @@ begin
         ('delete from ledger.attempt where class = ''hand''', 'KN902'),
         ('delete from ledger.verdict where class = ''hand''', 'KN902'),
         ('delete from ledger.bundle where class = ''hand''', 'KN902'),
-        ('delete from ledger.observation where class = ''hand''', 'KN902'),
+        ('delete from ledger.observation where class = ''hand'' and target = ''old''', 'KN902'),
         ('insert into ledger.tombstone (class, campaign_id) select c.class, c.campaign_id '
          'from ledger.campaign as c where c.class = ''hand'' and c.target = ''old''', 'KN901')
     ) as s (statement, code);
