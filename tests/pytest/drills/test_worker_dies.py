@@ -78,8 +78,10 @@ def test_killed_in_mid_attempt(stage: Stage, tmp_path: Path, alive: Callable[[in
     stage.wait_for(lambda: not list(stage.temporary.iterdir()), "its folder is gone", 10)
 
     # With nobody but a reaper, the campaign is ready once its lease has run out, not before.
-    stage.reaper()
+    reaper = stage.reaper()
     stage.wait_state(number, "ready")
+    reaper.send(signal.SIGTERM)  # each of its passes is recorded
+    reaper.wait()
     *_, claimed, lost = stage.events(number)
     assert (claimed["transition"], claimed["generation"]) == ("claim", 1)
     assert (lost["transition"], lost["generation"]) == ("lose", 2)
