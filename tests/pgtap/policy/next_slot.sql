@@ -1,7 +1,7 @@
 -- When a target's scheduled observations are due: at a distance, or once a day at a local time.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(72);
+select plan(73);
 
 create function testing.daily(p_at time, p_time_zone text, p_after timestamptz)
     returns timestamptz
@@ -47,6 +47,8 @@ from (values
      'nine and a half behind'),
     (10, '06:30', 'America/New_York', '2026-09-01 03:00+00', '2026-09-01 10:30+00', 'in summer'),
     (11, '06:30', 'America/New_York', '2026-12-01 03:00+00', '2026-12-01 11:30+00', 'in winter'),
+    (12, '23:00', 'America/New_York', '2026-09-02 02:00+00', '2026-09-02 03:00+00',
+     'today there, tomorrow in UTC'),
     -- What summer time leaves out is as much later.
     (20, '02:30', 'Europe/Berlin', '2026-03-28 12:00+00', '2026-03-29 01:30+00',
      'the gap: at 03:30'),
