@@ -178,8 +178,9 @@ begin
             select extract(epoch from v_now - a.xact_start) as open_s,
                    greatest(age(a.backend_xid), age(a.backend_xmin)) as xids
             from pg_catalog.pg_stat_activity as a
-            where (a.datname = current_database() or a.backend_type = 'walsender')
-              and a.backend_type <> 'autovacuum worker'
+            -- Somebody's session here, or one that sends the log; vacuum holds nothing back.
+            where coalesce(a.datname, current_database()) = current_database()
+              and a.usesysid is not null
               and (a.backend_xid is not null or a.backend_xmin is not null)
             union all
             select extract(epoch from v_now - p.prepared), age(p.transaction)
