@@ -231,9 +231,10 @@ select matches(
     testing.says('judged', 'unjudgeable_campaigns'),
     'Of these: ' || testing.id('parser', 'judged') || '$', 'is named'
 );
--- Enrolled, but not one that may: the worker itself, a member of it, one made anew, of no group.
+-- Not one that may: the worker itself, a member of it, another worker that is enrolled as nothing
+-- else, a verifier out of its group.
 create role worker_and_judge login;
-grant fencepost_verifier to worker_1, worker_and_judge;
+grant fencepost_verifier to worker_1, worker_2, worker_and_judge;
 grant worker_1 to worker_and_judge;
 select testing.must('admin_1', $$ select * from kernel.register_principal(
     p_principal => 'worker_and_judge') $$);
@@ -243,7 +244,7 @@ from unnest(array['worker_1', 'worker_and_judge', 'verifier_2']) as r (role);
 revoke fencepost_verifier from verifier_2;
 select is(
     testing.health_of('judged', 'unjudgeable_campaigns'), '1 not well',
-    'nor may its worker, nor a member of that, nor whose group was taken away'
+    'nor may its worker, nor a member of that, nor another worker, nor whose group was taken away'
 );
 grant fencepost_verifier to verifier_2;
 select is(
