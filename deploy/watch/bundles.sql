@@ -8,7 +8,7 @@ create view audit.bundles with (security_barrier) as
 select b.class, b.campaign_id, b.attempt_no, b.content, b.sha256, b.made_at
 from ledger.bundle as b;
 
-comment on view audit.bundles is 'Every bundle that was judged, with its digest.';
+comment on view audit.bundles is 'Every bundle that was made to be judged, with its digest.';
 
 grant select on audit.bundles to fencepost_auditor;
 
