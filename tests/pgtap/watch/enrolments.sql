@@ -33,7 +33,7 @@ select is_empty(
     $$ select from audit.enrolments where class = 'fix' and principal = 'worker_1' $$,
     'and none that was ended'
 );
-select throws_ok($$ delete from audit.enrolments $$, '42501', null, 'is no way to write');
+select throws_ok($$ delete from audit.enrolments $$, '55000', null, 'is no way to write');
 select throws_ok($$ select * from ledger.enrolment $$, '42501', null, 'nor to the table behind it');
 reset session authorization;
 
