@@ -66,7 +66,8 @@ select is_empty(
        from pg_proc as p
        where p.pronamespace = 'kernel'::regnamespace
          and has_function_privilege('fencepost_admin', p.oid, 'execute')
-         and p.prosrc ~ '(insert into|update|delete from) ledger[.](class|target|principal|enrolment)\M'
+         and p.prosrc ~ ('(insert into|update|delete from) '
+                         'ledger[.](class|target|principal|enrolment)\M')
          and p.prosrc !~ 'ledger[.](log_config|set_paused)\M'
          -- quiet_until, which the event of the cancellation says
          and p.proname <> 'cancel' $$,

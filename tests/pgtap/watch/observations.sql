@@ -28,8 +28,9 @@ select testing.must('sensor_1', testing.call('begin_observation', '{"p_class": "
 
 set local session authorization auditor_1;
 select results_eq(
-    $$ select observation_no, principal, begun_at, slot_at, seen_campaign_id is not null, seen_state,
-              seen_generation, reported_at, is_green, note, moved_campaign_id is not null
+    $$ select observation_no, principal, begun_at, slot_at, seen_campaign_id is not null,
+              seen_state, seen_generation, reported_at, is_green, note,
+              moved_campaign_id is not null
        from audit.observations where class = 'fix' and target = 'parser' order by observation_no $$,
     $$ values (1::bigint, 'sensor_1'::name, '2026-09-01 03:00+00'::timestamptz,
                '2026-09-01 03:00+00'::timestamptz, false, null::text, null::bigint,

@@ -1,7 +1,7 @@
 -- kernel.redrive restores the budgets that the admin names, and no others.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(19);
+select plan(21);
 
 -- A campaign that has used something of every budget: of each kind one, and parked by an admin.
 create function pg_temp.worn(p_class text)
@@ -113,6 +113,15 @@ select is(
 select is(
     (testing.event('parser', 'two')).detail -> 'budgets', '["loss", "verification_loss"]'::jsonb,
     'and says which in the event'
+);
+select is(
+    pg_temp.redriven('as_in_the_policy', '{loss_budget,verification_loss_budget,loss}'),
+    'failures 1, losses 0, releases 1, verifications 0, promotions 0',
+    'also under their names in the policy, which is how a campaign says what it is parked for'
+);
+select is(
+    (testing.event('parser', 'as_in_the_policy')).detail -> 'budgets',
+    '["loss", "verification_loss"]'::jsonb, 'and says the same in the event'
 );
 
 -- promotion_loss, which the story above does not spend.
