@@ -78,7 +78,8 @@ def name_of(column: Any) -> tuple[str, ...]:
     """Return the parts of a column's name; none for what is no column."""
     if not isinstance(column, ast.ColumnRef):
         return ()
-    return tuple(part.sval for part in column.fields if isinstance(part, ast.String))
+    parts_of_it = column.fields or ()
+    return tuple(str(part.sval) for part in parts_of_it if isinstance(part, ast.String))
 
 
 def classless(statement: Any, ctes: set[str]) -> list[str]:
@@ -93,7 +94,7 @@ def classless(statement: Any, ctes: set[str]) -> list[str]:
     named = {
         name_of(side)[0]
         for each in where
-        if isinstance(each, ast.A_Expr) and each.name[-1].sval == "="
+        if isinstance(each, ast.A_Expr) and each.name and each.name[-1].sval == "="
         for side in (each.lexpr, each.rexpr)
         if name_of(side)[1:] == ("class",)
     }
@@ -122,8 +123,8 @@ def complaints(function: Function) -> list[str]:
                 columns = [column.name for column in statement.cols or ()]
                 if table not in REFERENCE and columns and "class" not in columns:
                     found.append(f"{table} of no class")
-        for kind in (ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt):
-            for statement in collect(query.stmt, kind):
+        for writing in (ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt):
+            for statement in collect(query.stmt, writing):
                 for call in collect(statement, ast.FuncCall):
                     if call.funcname[-1].sval in volatile():
                         found.append(f"{call.funcname[-1].sval}() in a statement that writes")
