@@ -35,7 +35,7 @@ begin
         return next ledger.as_lease(ledger.forbid('claim', p_class));
         return;
     end if;
-    v_class := ledger.hold_class(p_class);
+    v_class := ledger.known_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
     return query

@@ -52,7 +52,7 @@ begin
         return next ledger.as_lease(ledger.forbid('claim_many', p_class));
         return;
     end if;
-    v_class := ledger.hold_class(p_class);
+    v_class := ledger.known_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
     foreach v_token in array p_tokens loop

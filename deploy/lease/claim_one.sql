@@ -19,6 +19,7 @@ create or replace function ledger.claim_one(
 as $fn$
 declare
     v_family   text;
+    v_is_held  boolean := false;
     v_seat_no  integer;
     v_priority smallint;
     v_now      timestamptz;
@@ -52,6 +53,14 @@ begin
         where h.due_at is not null
         order by h.due_at - h.priority * p_class.priority_step, h.priority desc
     loop
+        -- Not before something is due: a claim that finds nothing locks nothing and writes nothing.
+        if not v_is_held then
+            p_class   := ledger.hold_class(p_class.class);
+            v_is_held := true;
+            if p_class.is_paused then
+                return;
+            end if;
+        end if;
         if p_class.seats is not null and v_seat_no is null then
             v_seat_no := ledger.take_seat(p_class, 'work');
             if v_seat_no is null then
@@ -122,7 +131,7 @@ $doc$Leases the next ready campaign of a class to the session's principal; no ro
 
 Parameters
     p_function      the claiming function, without its schema
-    p_class         the class, held by ledger.hold_class
+    p_class         the class
     p_token_sha256  the digest of the token
     p_label         what the process calls itself
     p_lease_for     how long; null means lease_default

@@ -148,13 +148,22 @@ declare
     v_surplus integer;
 begin
     -- The caller has it locked. Only where the class was given its first seats while he waited for
-    -- the campaign has he not: rather than wait for it now, out of order, he is told to try again.
+    -- the campaign has he not: then this wait is out of order, and short, so that whoever waits for
+    -- him in turn ends in a time-out and not in a deadlock.
     select s.* into v_seat
     from ledger.seat as s
     where s.class = p_class and s.campaign_id = p_campaign_id
-    for no key update nowait;
+    for no key update skip locked;
     if not found then
-        return;
+        perform from ledger.seat as s where s.class = p_class and s.campaign_id = p_campaign_id;
+        if not found then
+            return;
+        end if;
+        perform set_config('lock_timeout', '500ms', true);
+        select s.* into v_seat
+        from ledger.seat as s
+        where s.class = p_class and s.campaign_id = p_campaign_id
+        for no key update;
     end if;
 
     if not v_seat.is_surplus then

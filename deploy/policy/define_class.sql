@@ -194,7 +194,8 @@ Parameters
 
 What acceptance means (promotes, separate_family, needs_evidence) is frozen into a campaign when it
 opens; the rest is read live. Fewer seats than leases take free seats away at once, and held ones as
-they fall free.
+they fall free. A change waits for the claims under way; where so many claim that it is told to try
+again (55P03), pause the class first.
 
 Answers
     ok (duplicate: the policy was that already), forbidden, illegal (the class is retired)

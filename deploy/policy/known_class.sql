@@ -36,6 +36,7 @@ declare
 begin
     -- Shared by all who claim: it keeps out only who changes the class for update, such as
     -- kernel.define_class, which must not set seats while a claim that did not see them goes on.
+    -- It is no queue: while many claim all the time, who wants to change the class pauses it first.
     select c.* into v_class
     from ledger.class as c
     where c.class = p_class

@@ -39,13 +39,30 @@ begin
         return next ledger.as_lease(ledger.forbid('claim_promotion', p_class));
         return;
     end if;
-    v_class := ledger.hold_class(p_class);
+    v_class := ledger.known_class(p_class);
     perform ledger.lease_length(v_class, p_lease_for);
 
     v_token := ledger.token_digest(p_token);
     return query
     select h.* from ledger.held_lease('claim_promotion', v_class, v_token, '{promoting}') as h;
     if found or v_class.is_paused then
+        return;
+    end if;
+
+    -- Looked for unlocked first: a claim that finds nothing locks nothing and writes nothing.
+    v_now := ledger.clock();
+    perform
+    from ledger.campaign as c
+    where c.class = p_class
+      and c.state = 'accepted'
+      and c.next_attempt_at <= v_now
+      and ledger.judge_bar(c.class, c.campaign_id, c.attempt_count, c.separate_family) is null
+    limit 1;
+    if not found then
+        return;
+    end if;
+    v_class := ledger.hold_class(p_class);
+    if v_class.is_paused then
         return;
     end if;
     if v_class.verification_limit is not null then

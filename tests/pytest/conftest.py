@@ -121,17 +121,23 @@ def template(maintenance: Connection) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(maintenance: Connection, template: str) -> Iterator[str]:
-    """Yield a copy of the template that the test has for itself.
-
-    Whatever the test did, the invariants of tests/invariants.sql hold of it afterwards.
-    """
+def scratch_database(maintenance: Connection, template: str) -> Iterator[str]:
+    """Yield a copy of the template that the test may spoil."""
     name = _unique("fencepost_test")
     _run(maintenance, "create database {} template {} owner deployer", name, template)
     _copy_privileges(maintenance, template, name)
     yield name
-    complaints = _broken_invariants(name)
     _run(maintenance, "drop database {} with (force)", name)
+
+
+@pytest.fixture
+def database(scratch_database: str) -> Iterator[str]:
+    """Yield a copy of the template that the test has for itself.
+
+    Whatever the test did, the invariants of tests/invariants.sql hold of it afterwards.
+    """
+    yield scratch_database
+    complaints = _broken_invariants(scratch_database)
     if complaints:
         pytest.fail("an invariant is broken\n" + "\n".join(complaints), pytrace=False)
 

@@ -19,7 +19,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from uuid import UUID
 
     from tests.pytest.conftest import MakePrincipal, Principal, Superuser
@@ -56,6 +56,13 @@ class Session:
         """Call a kernel function that answers with one row."""
         (row,) = self.rows(function, **arguments)
         return row
+
+    def transaction_id(self) -> str | None:
+        """Return the number of the open transaction; it gets one as soon as it writes anything."""
+        row = self._connection.execute(
+            "select pg_current_xact_id_if_assigned()::text as id"
+        ).fetchone()
+        return None if row is None else row["id"]
 
     def commit(self) -> None:
         """End the transaction; what was called counts."""
@@ -177,6 +184,12 @@ class Ledger:
     def look(self, query: LiteralString, *values: object) -> list[tuple[Any, ...]]:
         """Return what the superuser finds, committed."""
         return self._god.execute(query, values).fetchall()
+
+    def look_named(self, query: LiteralString, values: Mapping[str, object]) -> tuple[Any, ...]:
+        """Return the one row that the superuser finds, committed."""
+        row = self._god.execute(query, values).fetchone()
+        assert row is not None
+        return row
 
     def dump(self) -> dict[str, set[str]]:
         """Return every row of every table of the ledger, as text."""

@@ -124,3 +124,24 @@ def test_content_is_shown_once_the_claim_is_durable(
     shown = session.done(content, **held)
     assert shown["campaign_id"] == campaign
     assert shown["acceptance"]["command"] == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("duty", "claim"),
+    [
+        ("worker", "claim"),
+        ("worker", "claim_many"),
+        ("verifier", "claim_verification"),
+        ("verifier", "claim_promotion"),
+    ],
+)
+def test_a_claim_that_finds_nothing_writes_nothing(ledger: Ledger, duty: str, claim: str) -> None:
+    """It has no transaction number: nothing is logged, flushed or locked for it."""
+    ledger.define_class(seats=1, verification_limit=1)
+    session = ledger.session(duty)
+    token = {"p_tokens": [uuid4()]} if claim == "claim_many" else {"p_token": uuid4()}
+
+    assert session.rows(claim, **token) == []
+    session.rows("next_due")
+    assert session.transaction_id() is None
+    assert ledger.is_free()
