@@ -4,6 +4,5 @@ begin;
 set local role fencepost_owner;
 
 drop table ledger.attempt;
-drop function ledger.tg_attempt__guard();
 
 commit;

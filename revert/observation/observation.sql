@@ -5,6 +5,5 @@ set local role fencepost_owner;
 
 drop type kernel.observation;
 drop table ledger.observation;
-drop function ledger.tg_observation__guard();
 
 commit;

@@ -4,6 +4,5 @@ begin;
 set local role fencepost_owner;
 
 drop table ledger.config_event;
-drop function ledger.tg__append_only();
 
 commit;
