@@ -283,6 +283,14 @@ def test_what_cannot_be_read_is_said(workspace: Workspace) -> None:
         workspace.snapshot("message")
 
 
+def test_a_folder_with_many_files(workspace: Workspace) -> None:
+    for number in range(3000):  # more than a pipe holds of their names
+        (workspace.files / f"{'x' * 200}{number}").touch()
+    made = workspace.snapshot("message")
+    assert made is not None
+    assert len(files(made)) == 3003
+
+
 # -- pushing ---------------------------------------------------------------------------------------
 
 

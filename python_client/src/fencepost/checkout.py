@@ -729,27 +729,30 @@ def _communicate(
     if interrupt:
         raise Interrupted(interrupt.reason or "interrupted")
     deadline = time.monotonic() + limit.total_seconds()
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=dict(environment),
-        start_new_session=True,
-    ) as process:
-        given: bytes | None = stdin
+    # From a file: `communicate` sends no more of its input once it has timed out.
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        process = subprocess.Popen(
+            command,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    with process:
         while True:
             try:
-                stdout, stderr = process.communicate(given, timeout=0.25)
+                stdout, stderr = process.communicate(timeout=0.25)
             except subprocess.TimeoutExpired:
-                given = None
                 if not interrupt and time.monotonic() < deadline:
                     continue
                 _end_group(process)
                 if interrupt:
                     raise Interrupted(interrupt.reason or "interrupted") from None
-                raise GitError("did not end in time", None, b"") from None
+                raise GitError(command[-1], None, "did not end in time") from None
             return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 

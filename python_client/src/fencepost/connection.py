@@ -159,6 +159,7 @@ class Link:
         """
         lost_at: float | None = None
         retries = losses = 0
+        told = ""
         with self._lock:
             while True:
                 try:
@@ -174,8 +175,10 @@ class Link:
                     self.drop()
                     losses += 1
                     lost_at = clock.now() if lost_at is None else lost_at
-                    if losses == 1:
+                    if told != str(error):
+                        told = str(error)
                         self._tell(f"connection lost, trying again: {error}")
+                    if losses == 1:
                         continue
                     longest = hurry if unless else patience
                     wait = min(5.0, 0.1 * 2**losses)
