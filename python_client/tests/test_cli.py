@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fencepost.connection import SecretInTheOpen, conninfo
 from psycopg.conninfo import conninfo_to_dict
+
+from fencepost.connection import SecretInTheOpen, conninfo
 
 WORKER = ["worker", "--class", "c"]
 NOWHERE = ["--dsn", "host=/nonexistent"]
