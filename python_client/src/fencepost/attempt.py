@@ -125,7 +125,10 @@ class Attempts:
                     supervisor.discard(root)
 
     def _claim(self) -> Lease | None:
-        """Claim with a token that is kept until the answer is known, whatever happens between."""
+        """Claim with a token that is kept until it has brought a lease, whatever happens between.
+
+        Also where there was no row: a call whose connection was lost may only now be committed.
+        """
         if self._token is None:
             self._token = uuid4()
         lease = self._link.call(
@@ -135,7 +138,8 @@ class Attempts:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._token = None
+        if lease is not None:
+            self._token = None
         return lease
 
     def _renew(self, connection: psycopg.Connection[Any], lease: Lease) -> Lease:

@@ -126,7 +126,8 @@ class Verifications:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._promotion_token = None
+        if lease is not None:  # as in fencepost.attempt
+            self._promotion_token = None
         return lease
 
     def _claim_verification(self) -> Lease | None:
@@ -138,7 +139,8 @@ class Verifications:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._verification_token = None
+        if lease is not None:  # as in fencepost.attempt
+            self._verification_token = None
         return lease
 
     def _renew(self, connection: psycopg.Connection[object], lease: Lease) -> Lease:
