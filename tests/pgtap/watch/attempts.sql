@@ -72,7 +72,8 @@ select results_eq(
     'with the verdict, which an abstention is not, and the promotion'
 );
 select results_eq(
-    $$ select verdict, ending, promoted_at, promoted_by from audit.attempts where class = 'moved' $$,
+    $$ select verdict, ending, promoted_at, promoted_by
+       from audit.attempts where class = 'moved' $$,
     $$ values ('accepted'::text, 'outdated'::text, null::timestamptz, null::name) $$,
     'names no promoter of what was outdated'
 );
