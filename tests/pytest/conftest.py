@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
+
+
+def pytest_configure() -> None:
+    """Start every program with SIGINT as it comes from a terminal.
+
+    A shell starts its background jobs with SIGINT ignored, and whatever they start inherits that:
+    under such a job no program would end on SIGINT, and no test of that could pass.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
