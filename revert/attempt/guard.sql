@@ -1,6 +1,7 @@
 -- Revert fencepost:attempt/guard from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop trigger attempt_20_no_truncate on ledger.attempt;
