@@ -265,6 +265,10 @@ class Git:
             self.answer("merge-base", "--is-ancestor", older, newer, accept=(0, 1)).returncode == 0
         )
 
+    def forks(self, one: str, other: str) -> list[str]:
+        """Return the newest commits reachable from both; more than one after criss-cross merges."""
+        return self.run("merge-base", "--all", one, other, accept=(0, 1)).decode().split()
+
     # What an attempt changed
 
     def patch_id(self, base: str, commit: str) -> str:
