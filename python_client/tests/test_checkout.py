@@ -129,6 +129,40 @@ def test_changed_new_deleted_and_executable_files_are_in_it(workspace: Workspace
     assert parents == f"{workspace.base} fencepost worker"
 
 
+def test_line_ends_that_git_would_leave_alone_are_no_change(
+    tmp_path: Path, repository: Repository
+) -> None:
+    (repository.clone / "old.txt").write_bytes(b"a\r\nb\r\n")
+    repository.commit()
+    (repository.clone / ".gitattributes").write_text("* text=auto\n")
+    repository.commit()
+    root = tmp_path / "root"
+    root.mkdir()
+    workspace = Workspace(root)
+    workspace.clone(repository.address, repository.ref)
+    assert workspace.snapshot("attempt") is None
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    assert [str(change) for change in made.git.touched(workspace.base, made.commit)] == [
+        "modified a.txt"
+    ]
+
+
+@pytest.mark.parametrize("is_staged", [True, False], ids=["staged", "not staged"])
+def test_a_file_may_become_a_folder_and_a_folder_a_file(
+    workspace: Workspace, git: RunGit, *, is_staged: bool
+) -> None:
+    (workspace.files / "a.txt").unlink()
+    (workspace.files / "a.txt").mkdir()
+    (workspace.files / "a.txt" / "b").write_text("b\n")
+    (workspace.files / "tests" / "check.py").unlink()
+    (workspace.files / "tests").rmdir()
+    (workspace.files / "tests").write_text("none\n")
+    if is_staged:
+        git(workspace.files, "add", "--all")
+    assert files(snapshot(workspace)) == [".gitignore", "a.txt/b", "tests"]
+
+
 def test_ignored_files_stay_out_also_by_the_clones_own_exclude(workspace: Workspace) -> None:
     (workspace.files / "a.txt").write_text("two\n")
     (workspace.files / "x.log").write_text("x")

@@ -346,9 +346,7 @@ class Git:
         Both move or neither. An answer that says no, or no answer, concludes nothing: read the
         refs again.
         """
-        mark = (
-            self.run("hash-object", "-w", "--stdin", stdin=f"{uuid4()}\n".encode()).decode().strip()
-        )
+        mark = self._mark()
         done = self.answer(
             "push",
             "--atomic",
@@ -541,15 +539,20 @@ class Workspace:
         if added := sorted(links.keys() - was):
             message = f"{os.fsdecode(added[0])} is a submodule that was not there before"
             raise Unusable(message)
-        git.run("read-tree", "--empty", index=index)
+        files = self._present(sorted({path for path in tracked if path not in links} | set(others)))
+        # Begun with what BASE holds: where attributes say `text=auto`, git leaves a file alone that
+        # has CR LF in the index.
+        git.run("read-tree", self.base, index=index)
+        held = _staged(git.run("ls-files", "--stage", "-z", index=index))
+        gone = sorted(held.keys() - set(files) - links.keys())
         git.run(
             "update-index",
             "-z",
             "--index-info",
-            stdin=b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
+            stdin=b"".join(b"0 %s\t%s\0" % (ZERO.encode(), path) for path in gone)
+            + b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
             index=index,
         )
-        files = self._present(sorted({path for path in tracked if path not in links} | set(others)))
         git.run(
             "update-index",
             "--add",
@@ -568,7 +571,10 @@ class Workspace:
         return tree
 
     def _present(self, paths: list[bytes]) -> list[bytes]:
-        """Return those paths that are there, reached through real folders and no others."""
+        """Return those paths that are there, reached through real folders and no others.
+
+        What became a folder is not: what is in it has paths of its own.
+        """
         top = os.fsencode(self.files)
         is_real: dict[bytes, bool] = {b"": True}
 
@@ -588,7 +594,9 @@ class Workspace:
         return [
             path
             for path in paths
-            if reached(path.rpartition(b"/")[0]) and os.path.lexists(top + b"/" + path)
+            if reached(path.rpartition(b"/")[0])
+            and os.path.lexists(top + b"/" + path)
+            and not reached(path)
         ]
 
     def _commands_index(self, git: Git, scratch: Path) -> dict[bytes, tuple[str, bytes]] | None:
