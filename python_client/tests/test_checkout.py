@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.checkout import Git, GitError, Interrupted, Snapshot, Unusable, Workspace, address
+from fencepost import checkout
+from fencepost.checkout import (
+    Git,
+    GitError,
+    Interrupted,
+    Occupied,
+    Snapshot,
+    Unusable,
+    Workspace,
+    address,
+    location,
+)
 from fencepost.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -96,6 +108,29 @@ def test_addresses_that_start_programs_are_refused(given: str) -> None:
 def test_credentials_in_an_address_are_not_repeated() -> None:
     error = GitError("fetch", 128, "fatal: unable to access 'https://me:secret@host/x.git/'")
     assert "secret" not in str(error)
+    error = GitError("fetch", 128, "'https://me:se@secret@host/x.git/' " + "x" * 1950)
+    assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["https://me:secret@host/x.git", "https://:secret@host", "ssh://me:s@secret@host:22/x"],
+)
+def test_an_address_with_a_password_is_refused(given: str) -> None:
+    for refused in (
+        lambda: address(given),
+        lambda: location({"repository": given, "ref": "refs/heads/main"}),
+    ):
+        with pytest.raises(GitError, match="FENCEPOST_GIT_CONFIG") as caught:
+            refused()
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", ["https://me@host:8080/x:y@z.git", "ssh://git@host:22/x", "git@host:x@y", "/a:b@c"]
+)
+def test_an_address_without_one_is_taken(given: str) -> None:
+    assert address(given) == given
 
 
 def test_git_is_stopped_by_the_interrupt(tmp_path: Path) -> None:
@@ -339,7 +374,7 @@ def test_pushing_twice_is_pushing_once_and_another_commit_is_refused(
     assert repository.value(ref) == made.commit
     (workspace.files / "a.txt").write_text("three\n")
     other = snapshot(workspace)
-    with pytest.raises(GitError):
+    with pytest.raises(Occupied, match=r"delete refs/fencepost/c/… there or use another class"):
         other.git.push_new(repository.address, other.commit, ref)
     assert repository.value(ref) == made.commit
 
@@ -405,3 +440,27 @@ def test_a_mode_and_an_empty_file_are_changes(workspace: Workspace) -> None:
     assert mode
     assert empty
     assert mode != empty
+
+
+def test_a_large_difference_is_not_held_in_memory(workspace: Workspace) -> None:
+    for number in range(4):
+        (workspace.files / f"large{number}").write_bytes(b"yes\n" * (4 * 1024 * 1024))
+    tracemalloc.start()
+    try:
+        made = snapshot(workspace)
+        assert tracemalloc.get_traced_memory()[1] < 16 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+    assert len(made.fingerprint) == 40
+
+
+def test_a_difference_has_a_bound(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkout, "DIFFERENCE_BYTES", 100_000)
+    (workspace.files / "large").write_bytes(b"yes\n" * 100_000)
+    with pytest.raises(Unusable, match="too large"):
+        workspace.snapshot("message")
+
+
+def test_a_commit_that_does_not_exist_has_no_patch_id(workspace: Workspace) -> None:
+    with pytest.raises(GitError, match="git diff"):
+        workspace.store.patch_id(workspace.base, "1" * 40)

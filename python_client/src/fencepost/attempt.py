@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from . import checkout, environment, runner, supervisor, text
-from .checkout import GitError, Interrupted, Snapshot, Unusable, Workspace
+from .checkout import GitError, Interrupted, Occupied, Snapshot, Unusable, Workspace
 from .connection import Link
 from .console import Console, clock_time
 from .errors import FencepostError, Refused, Repeated, ServerUnreachable
@@ -240,7 +240,7 @@ class Attempts:
             except Interrupted as error:
                 return _Release(reason=str(error))
             except GitError as error:
-                if remaining == 0:
+                if remaining == 0 or isinstance(error, Occupied):
                     return _Release(
                         reason=f"the result could not be pushed: {error}", is_trouble=True
                     )

@@ -256,7 +256,7 @@ class Verifications:
                     f"attempt {bundle.attempt_no}, target {bundle.target}"
                 )
                 evidence.note(f"bundle SHA-256 {bundle.bundle_sha256.hex()}")
-                evidence.note(f"result {bundle.result}")
+                evidence.note(f"result {checkout.without_credentials(str(bundle.result))}")
                 run: Run | None = None
                 try:
                     acceptance = _acceptance(bundle)
@@ -402,7 +402,10 @@ def _inspect(bundle: Bundle, git: Git, base: str, commit: str, acceptance: _Acce
     violation = checkout.protected_violation(git, base, commit, acceptance.protected)
     if violation is not None:
         raise _Rejected(violation)
-    fingerprint = git.patch_id(base, commit)
+    try:
+        fingerprint = git.patch_id(base, commit)
+    except checkout.Unusable as error:
+        raise _Rejected(str(error)) from error
     if not fingerprint:
         raise _Rejected("the submission changes nothing")
     if fingerprint != bundle.fingerprint:

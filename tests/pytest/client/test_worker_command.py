@@ -13,6 +13,7 @@ import pytest
 
 from fencepost import Reaper
 from fencepost.text import REASON_BYTES
+from tests.pytest.client.conftest import CLASS, git
 
 if TYPE_CHECKING:
     from tests.pytest.client.conftest import World
@@ -264,6 +265,36 @@ def test_a_clone_that_cannot_be_made_gives_the_campaign_back(world: World) -> No
     attempt = world.attempt()
     assert attempt["ending"] == "released"
     assert "the clone could not be made" in attempt["reason"]
+
+
+def test_a_password_in_the_targets_address_is_refused_and_not_repeated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world, "repository", "https://me:secret@localhost/x.git")
+    world.define_target()
+    world.open_campaign()
+    said = world.work(FIX, code=75)
+    reason = world.attempt()["reason"]
+    assert "FENCEPOST_GIT_CONFIG" in said
+    assert "FENCEPOST_GIT_CONFIG" in reason
+    assert "secret" not in said + reason
+
+
+def test_an_attempts_ref_that_another_ledger_made_is_named_with_the_remedy(world: World) -> None:
+    number = world.open_campaign()
+    ref = f"refs/fencepost/{CLASS}/{number}/1"
+    git(world.repository, "update-ref", ref, world.value())
+    began = time.monotonic()
+    said = world.work(FIX, code=75)
+    assert time.monotonic() - began < 10, "pushed again and again"
+    reason = world.attempt()["reason"]
+    assert f"{ref} exists already" in reason
+    assert f"delete refs/fencepost/{CLASS}/…" in said
+    assert world.value(ref) == world.value()
+    assert world.attempt()["ending"] == "released"
+
+    world.work(FIX)  # the next attempt has another ref
+    assert world.campaign()["state"] == "attempted"
 
 
 def test_exit_codes(world: World, empty_database: str) -> None:
