@@ -79,8 +79,11 @@ def conninfo(
 
 
 def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake."""
-    connection = psycopg.connect(conninfo, prepare_threshold=None)
+    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake.
+
+    The client's encoding is not for PGCLIENTENCODING to say: under SQL_ASCII texts come as bytes.
+    """
+    connection = psycopg.connect(conninfo, prepare_threshold=None, client_encoding="utf8")
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     connection.read_only = False
     return connection
