@@ -312,7 +312,7 @@ def _run(
     )
     if session.interrupt:
         session.console.event("stopped", reason=session.interrupt.reason)
-    if once and last is Step.TROUBLE:
+    if once and last in {Step.PARTLY, Step.TROUBLE}:
         raise typer.Exit(TROUBLE)
 
 

@@ -17,6 +17,7 @@ from tests.pytest.client.conftest import CLASS, git
 
 if TYPE_CHECKING:
     from tests.pytest.client.conftest import World
+    from tests.pytest.conftest import MakePrincipal
 
 FIX = "echo right > answer; echo 'say right' > $FENCEPOST_APPROACH"
 
@@ -295,6 +296,21 @@ def test_an_attempts_ref_that_another_ledger_made_is_named_with_the_remedy(world
 
     world.work(FIX)  # the next attempt has another ref
     assert world.campaign()["state"] == "attempted"
+
+
+def test_the_encoding_is_the_clients_own(world: World) -> None:
+    world.open_campaign()
+    other = {"PGCLIENTENCODING": "SQL_ASCII"}
+    run = world.start("worker", "--once", "--", "sh", "-c", FIX, environment=other)
+    assert "submitted" in run.ends()
+
+
+def test_a_reaper_that_is_none_is_told_so_where_it_sees_no_class(
+    world: World, principal: MakePrincipal
+) -> None:
+    stranger = principal("stranger", "fencepost_worker")
+    other = {"PGUSER": stranger.name, "PGPASSFILE": str(stranger.passfile)}
+    assert "fencepost_reaper" in world.start("reaper", environment=other).ends(77)
 
 
 def test_exit_codes(world: World, empty_database: str) -> None:
