@@ -102,10 +102,11 @@ def test_anything_else_is_a_failure_with_its_reason(world: World, script: str, r
     assert world.left_behind() == []
 
 
-def test_the_time_limit_is_the_leases(world: World) -> None:
+@pytest.mark.parametrize("first", ["", "kill -STOP $PPID; "], ids=["", "stopped supervisor"])
+def test_the_time_limit_is_the_leases(world: World, first: str) -> None:
     world.define_class(attempt_limit="1 second")
     world.open_campaign()
-    world.work("echo right > answer; echo waiting; sleep 60")
+    world.work(f"echo right > answer; echo waiting; {first}sleep 60")
     attempt = world.attempt()
     assert attempt["reason"].startswith("stopped at its time limit")
     assert attempt["reason"].endswith("waiting")
