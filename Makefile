@@ -56,7 +56,7 @@ check-sql: ## sqlfluff and pgspot
 	@tools/check-sql
 
 round-trip: setup ## deploy, revert, deploy: the dumps must be equal
-	@$(test) --pytest tests/pytest/plan
+	@$(test) --pytest tests/pytest/plan/test_round_trip.py
 
 db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 	@$(with_venv) tools/with-postgres 18 --keep .fencepost/db -- tools/deploy fencepost

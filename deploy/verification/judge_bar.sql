@@ -18,7 +18,7 @@ create or replace function ledger.bar_of(
     set search_path = pg_catalog, pg_temp
 as $fn$
 declare
-    v_worker        name;
+    v_worker_oid    oid;
     v_worker_family text;
     v_family        text;
 begin
@@ -33,13 +33,14 @@ begin
         return 'self_verdict';
     end if;
 
-    select a.principal, a.family into v_worker, v_worker_family
+    select a.principal_oid, a.family into v_worker_oid, v_worker_family
     from ledger.attempt as a
     where a.class = p_class and a.campaign_id = p_campaign_id and a.attempt_no = p_attempt_no;
 
+    -- By OID: a role that was renamed still is who it was.
     perform
     from pg_catalog.pg_roles as w
-    where w.rolname = v_worker
+    where w.oid = v_worker_oid
       and (pg_has_role(w.oid, p_principal_oid, 'member')
            or pg_has_role(p_principal_oid, w.oid, 'member'));
     if found then

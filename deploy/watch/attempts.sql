@@ -9,7 +9,7 @@ select a.class, a.campaign_id, a.attempt_no, a.generation, a.principal, a.family
        a.begun_at, a.submitted_at, a.fingerprint, a.approach, a.result, a.evidence_uri,
        a.evidence_sha256, a.ended_at, a.ending, a.reason, v.verdict, v.principal as verdict_by,
        v.judged_at as verdict_at, v.exit_code, v.reason as verdict_reason, a.promoted_at,
-       a.promotion_principal as promoted_by
+       case when a.promoted_at is not null then a.promotion_principal end as promoted_by
 from ledger.attempt as a
 left join ledger.verdict as v
     on v.class = a.class

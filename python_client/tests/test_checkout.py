@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.checkout import Git, GitError, Interrupted, Snapshot, Unusable, Workspace, address
+from fencepost import checkout
+from fencepost.checkout import (
+    Git,
+    GitError,
+    Interrupted,
+    Occupied,
+    Snapshot,
+    Unusable,
+    Workspace,
+    address,
+    location,
+)
 from fencepost.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -96,6 +108,29 @@ def test_addresses_that_start_programs_are_refused(given: str) -> None:
 def test_credentials_in_an_address_are_not_repeated() -> None:
     error = GitError("fetch", 128, "fatal: unable to access 'https://me:secret@host/x.git/'")
     assert "secret" not in str(error)
+    error = GitError("fetch", 128, "'https://me:se@secret@host/x.git/' " + "x" * 1950)
+    assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["https://me:secret@host/x.git", "https://:secret@host", "ssh://me:s@secret@host:22/x"],
+)
+def test_an_address_with_a_password_is_refused(given: str) -> None:
+    for refused in (
+        lambda: address(given),
+        lambda: location({"repository": given, "ref": "refs/heads/main"}),
+    ):
+        with pytest.raises(GitError, match="FENCEPOST_GIT_CONFIG") as caught:
+            refused()
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", ["https://me@host:8080/x:y@z.git", "ssh://git@host:22/x", "git@host:x@y", "/a:b@c"]
+)
+def test_an_address_without_one_is_taken(given: str) -> None:
+    assert address(given) == given
 
 
 def test_git_is_stopped_by_the_interrupt(tmp_path: Path) -> None:
@@ -127,6 +162,40 @@ def test_changed_new_deleted_and_executable_files_are_in_it(workspace: Workspace
     assert made.git.run("ls-tree", made.commit, "tests/check.py").startswith(b"100755")
     parents = made.git.run("show", "--no-patch", "--format=%P %an", made.commit).decode().strip()
     assert parents == f"{workspace.base} fencepost worker"
+
+
+def test_line_ends_that_git_would_leave_alone_are_no_change(
+    tmp_path: Path, repository: Repository
+) -> None:
+    (repository.clone / "old.txt").write_bytes(b"a\r\nb\r\n")
+    repository.commit()
+    (repository.clone / ".gitattributes").write_text("* text=auto\n")
+    repository.commit()
+    root = tmp_path / "root"
+    root.mkdir()
+    workspace = Workspace(root)
+    workspace.clone(repository.address, repository.ref)
+    assert workspace.snapshot("attempt") is None
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    assert [str(change) for change in made.git.touched(workspace.base, made.commit)] == [
+        "modified a.txt"
+    ]
+
+
+@pytest.mark.parametrize("is_staged", [True, False], ids=["staged", "not staged"])
+def test_a_file_may_become_a_folder_and_a_folder_a_file(
+    workspace: Workspace, git: RunGit, *, is_staged: bool
+) -> None:
+    (workspace.files / "a.txt").unlink()
+    (workspace.files / "a.txt").mkdir()
+    (workspace.files / "a.txt" / "b").write_text("b\n")
+    (workspace.files / "tests" / "check.py").unlink()
+    (workspace.files / "tests").rmdir()
+    (workspace.files / "tests").write_text("none\n")
+    if is_staged:
+        git(workspace.files, "add", "--all")
+    assert files(snapshot(workspace)) == [".gitignore", "a.txt/b", "tests"]
 
 
 def test_ignored_files_stay_out_also_by_the_clones_own_exclude(workspace: Workspace) -> None:
@@ -283,6 +352,14 @@ def test_what_cannot_be_read_is_said(workspace: Workspace) -> None:
         workspace.snapshot("message")
 
 
+def test_a_folder_with_many_files(workspace: Workspace) -> None:
+    for number in range(3000):  # more than a pipe holds of their names
+        (workspace.files / f"{'x' * 200}{number}").touch()
+    made = workspace.snapshot("message")
+    assert made is not None
+    assert len(files(made)) == 3003
+
+
 # -- pushing ---------------------------------------------------------------------------------------
 
 
@@ -297,7 +374,7 @@ def test_pushing_twice_is_pushing_once_and_another_commit_is_refused(
     assert repository.value(ref) == made.commit
     (workspace.files / "a.txt").write_text("three\n")
     other = snapshot(workspace)
-    with pytest.raises(GitError):
+    with pytest.raises(Occupied, match=r"delete refs/fencepost/c/… there or use another class"):
         other.git.push_new(repository.address, other.commit, ref)
     assert repository.value(ref) == made.commit
 
@@ -363,3 +440,27 @@ def test_a_mode_and_an_empty_file_are_changes(workspace: Workspace) -> None:
     assert mode
     assert empty
     assert mode != empty
+
+
+def test_a_large_difference_is_not_held_in_memory(workspace: Workspace) -> None:
+    for number in range(4):
+        (workspace.files / f"large{number}").write_bytes(b"yes\n" * (4 * 1024 * 1024))
+    tracemalloc.start()
+    try:
+        made = snapshot(workspace)
+        assert tracemalloc.get_traced_memory()[1] < 16 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+    assert len(made.fingerprint) == 40
+
+
+def test_a_difference_has_a_bound(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkout, "DIFFERENCE_BYTES", 100_000)
+    (workspace.files / "large").write_bytes(b"yes\n" * 100_000)
+    with pytest.raises(Unusable, match="too large"):
+        workspace.snapshot("message")
+
+
+def test_a_commit_that_does_not_exist_has_no_patch_id(workspace: Workspace) -> None:
+    with pytest.raises(GitError, match="git diff"):
+        workspace.store.patch_id(workspace.base, "1" * 40)

@@ -52,3 +52,9 @@ def test_the_token_is_not_shown() -> None:
     assert "token" not in Lease.__repr__.__name__
     shown = {field.name for field in Lease.__dataclass_fields__.values() if field.repr}
     assert "token" not in shown
+
+
+def test_an_outcome_that_this_client_does_not_know_has_its_code() -> None:
+    error = refusal(Receipt(outcome="newer", message="because"))
+    assert type(error) is Refused
+    assert error.code == "newer"

@@ -139,6 +139,76 @@ def test_what_it_leaves_behind_is_ended(tmp_path: Path) -> None:
     assert not lives(wait_for_pids(tmp_path / "pids", 1)[0])
 
 
+# Each link forks, so that no look at a list of processes finds the same one twice.
+CHAIN = """
+import os, signal, sys, time
+if os.fork():
+    time.sleep(0.2)
+    sys.exit()
+os.setsid()
+for number in range(1, 32):
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_IGN)
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    if os.fork():
+        os._exit(0)
+    with open("links", "a") as file:
+        file.write(".")
+"""
+
+
+def test_a_chain_of_forks_does_not_get_away(tmp_path: Path) -> None:
+    found = run(tmp_path, sys.executable, "-c", CHAIN)
+    links = tmp_path / "links"
+    count = links.stat().st_size
+    assert found.is_success
+    assert found.seconds < 15
+    time.sleep(0.3)
+    assert links.stat().st_size == count
+
+
+@pytest.mark.parametrize("limit", [0.5, None], ids=["limit", "stop"])
+def test_a_command_that_stops_its_supervisor_is_ended_on_time(
+    tmp_path: Path, limit: float | None
+) -> None:
+    script = "echo $$ > pids; kill -STOP $PPID; sleep 60"
+    stop_after = 0.5 if limit is None else None
+    found = run(tmp_path, "sh", "-c", script, limit=limit, stop_after=stop_after)
+    assert found.timed_out == (limit is not None)
+    assert found.stopped == (None if limit else "enough")
+    assert found.seconds < 8
+    assert not lives(wait_for_pids(tmp_path / "pids", 1)[0])
+
+
+def test_a_command_that_keeps_its_supervisor_stopped_is_killed_with_the_true_reason(
+    tmp_path: Path,
+) -> None:
+    """As if something stopped it again each time that it is woken."""
+    code = f"""
+import sys
+from datetime import timedelta
+from pathlib import Path
+from fencepost import environment, runner, supervisor
+from fencepost.interrupt import Interrupt
+supervisor.adopt_orphans()
+runner.MARGIN = timedelta(seconds=1)
+runner._Supervised._wake = lambda self: None
+folder = Path({str(tmp_path)!r})
+command = ["sh", "-c", "echo $$ >> pids; setsid sh -c 'echo $$ >> pids; sleep 60' & "
+           "sleep 0.3; kill -STOP $PPID; sleep 60"]
+with Interrupt() as interrupt:
+    print(runner.run(command, folder=folder, environment=environment.scrubbed(folder),
+                     time_limit=timedelta(seconds=1), interrupt=interrupt,
+                     grace=timedelta(seconds=0.5)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert done.stdout.startswith("stopped at its time limit"), done.stderr
+    assert not [process for process in wait_for_pids(tmp_path / "pids", 2) if lives(process)]
+
+
 def test_output_without_end_neither_blocks_nor_fills_memory(tmp_path: Path) -> None:
     output = io.BytesIO()
     found = run(tmp_path, "sh", "-c", "head -c 5000000 /dev/zero; echo; echo end", output=output)
@@ -201,8 +271,9 @@ assert found.exit_code is None and found.errno is None and not found.is_success
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("first", ["", "kill -STOP $PPID; "], ids=["", "stopped supervisor"])
 def test_it_dies_with_this_process_and_its_folder_goes_too(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, first: str
 ) -> None:
     folder = tmp_path / "root"
     folder.mkdir()
@@ -213,7 +284,7 @@ from fencepost import environment, runner, supervisor
 from fencepost.interrupt import Interrupt
 supervisor.hide_memory()
 folder = Path({str(folder)!r})
-script = {STUBBORN.replace("pids", str(pids))!r}
+script = {first + STUBBORN.replace("pids", str(pids))!r}
 with Interrupt() as interrupt:
     runner.run(["sh", "-c", script], folder=folder, environment=environment.scrubbed(folder),
                time_limit=None, interrupt=interrupt, discard=folder)

@@ -1,6 +1,7 @@
 -- Revert fencepost:attempt/allowance from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop table ledger.allowance;

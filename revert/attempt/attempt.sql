@@ -1,9 +1,9 @@
 -- Revert fencepost:attempt/attempt from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop table ledger.attempt;
-drop function ledger.tg_attempt__guard();
 
 commit;

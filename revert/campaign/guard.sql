@@ -1,6 +1,7 @@
 -- Revert fencepost:campaign/guard from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop trigger campaign_30_no_truncate on ledger.campaign;

@@ -1,6 +1,7 @@
 -- Revert fencepost:foundation/origin from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 select o.public_had_temporary from ledger.origin as o \gset

@@ -1,6 +1,7 @@
 -- Revert fencepost:foundation/require from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.require_campaign(text, bigint, bigint);

@@ -1,6 +1,7 @@
 -- Revert fencepost:foundation/schemas from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 alter default privileges for role fencepost_owner grant execute on functions to public;

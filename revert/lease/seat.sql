@@ -1,6 +1,7 @@
 -- Revert fencepost:lease/seat from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.set_seats(text, text, integer);

@@ -1,6 +1,7 @@
 -- Revert fencepost:log/event_digest from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.tombstone_digest(ledger.tombstone);

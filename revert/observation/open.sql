@@ -1,6 +1,7 @@
 -- Revert fencepost:observation/open from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.open(ledger.target, timestamptz, bigint, bytea, text);

@@ -1,9 +1,9 @@
 -- Revert fencepost:policy/config_event from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop table ledger.config_event;
-drop function ledger.tg__append_only();
 
 commit;

@@ -1,6 +1,7 @@
 -- Revert fencepost:policy/value from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.policy_flag(jsonb, text, boolean);

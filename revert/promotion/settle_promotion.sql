@@ -1,6 +1,7 @@
 -- Revert fencepost:promotion/settle_promotion from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.settle_promotion(ledger.campaign, bytea, timestamptz);

@@ -1,6 +1,7 @@
 -- Revert fencepost:verification/bundle from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function kernel.bundle(text, bigint, bigint, uuid);

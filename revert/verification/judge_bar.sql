@@ -1,6 +1,7 @@
 -- Revert fencepost:verification/judge_bar from pg
 
 begin;
+set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 drop function ledger.has_judge(ledger.campaign);

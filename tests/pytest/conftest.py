@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from typing import TYPE_CHECKING, LiteralString, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeAlias
 
 import psycopg
 import pytest
@@ -29,6 +32,16 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[2]
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
+
+
+def pytest_configure() -> None:
+    """Start every program with SIGINT as it comes from a terminal.
+
+    A shell starts its background jobs with SIGINT ignored, and whatever they start inherits that:
+    under such a job no program would end on SIGINT, and no test of that could pass.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
@@ -195,8 +208,21 @@ def made_roles(maintenance: Connection) -> Iterator[list[str]]:
         _run(maintenance, "drop role {}", name)
 
 
+@pytest.fixture(scope="session")
+def principal_tool() -> Any:
+    """Return tools/principal as a module: a test makes many, and a process for each takes long."""
+    loader = SourceFileLoader("tools_principal", str(PROJECT / "tools" / "principal"))
+    specification = spec_from_loader(loader.name, loader)
+    assert specification is not None
+    module = module_from_spec(specification)
+    loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
-def principal(cluster: Path, made_roles: list[str]) -> Iterator[MakePrincipal]:
+def principal(
+    cluster: Path, maintenance: Connection, made_roles: list[str], principal_tool: Any
+) -> Iterator[MakePrincipal]:
     """Yield a function that makes a LOGIN role, in the group roles named.
 
     The role's name is unique: it begins with the name given. ``principal("anna",
@@ -205,13 +231,11 @@ def principal(cluster: Path, made_roles: list[str]) -> Iterator[MakePrincipal]:
     with ExitStack() as opened:
 
         def make(name: str, /, *groups: str) -> Principal:
-            unique = _unique(name)
-            tool = PROJECT / "tools" / "principal"
-            made = subprocess.run(
-                [tool, unique, *groups], stdout=subprocess.PIPE, text=True, check=True
-            )
+            unique, password = _unique(name), secrets.token_urlsafe(24)
+            maintenance.execute(principal_tool.statements(unique, groups, password))
             made_roles.append(unique)
-            return Principal(unique, Path(made.stdout.strip()), opened)
+            passfile = principal_tool.write(cluster / "pass", unique, password)
+            return Principal(unique, passfile, opened)
 
         yield make
 

@@ -44,14 +44,4 @@ $list$ as constraints, '' as indexes
 \gset
 \ir ../_support/assert_table.psql
 
-\set relation ledger.attempt
-select $list$
-    attempt_10_guard before insert or delete or update, each row: tg_attempt__guard
-    attempt_20_no_truncate before truncate, each statement: tg__append_only
-$list$ as triggers \gset
-\ir ../_support/assert_triggers.psql
-
-\set function ledger.tg_attempt__guard
-\ir ../_support/assert_trigger_function.psql
-
 rollback;

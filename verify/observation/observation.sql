@@ -34,16 +34,6 @@ $list$ as constraints, '' as indexes
 \gset
 \ir ../_support/assert_table.psql
 
-\set relation ledger.observation
-select $list$
-    observation_10_guard before delete or update, each row: tg_observation__guard
-    observation_20_no_truncate before truncate, each statement: tg__append_only
-$list$ as triggers \gset
-\ir ../_support/assert_triggers.psql
-
-\set function ledger.tg_observation__guard
-\ir ../_support/assert_trigger_function.psql
-
 \set type kernel.observation
 select $list$
     outcome          text

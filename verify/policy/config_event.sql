@@ -2,9 +2,6 @@
 
 begin;
 
-\set function ledger.tg__append_only
-\ir ../_support/assert_trigger_function.psql
-
 \set relation ledger.config_event
 select $list$
     class           text                     not null

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from . import checkout, environment, runner, supervisor, text
-from .checkout import GitError, Interrupted, Snapshot, Unusable, Workspace
+from .checkout import GitError, Interrupted, Occupied, Snapshot, Unusable, Workspace
 from .connection import Link
 from .console import Console, clock_time
 from .errors import FencepostError, Refused, Repeated, ServerUnreachable
@@ -125,7 +125,10 @@ class Attempts:
                     supervisor.discard(root)
 
     def _claim(self) -> Lease | None:
-        """Claim with a token that is kept until the answer is known, whatever happens between."""
+        """Claim with a token that is kept until it has brought a lease, whatever happens between.
+
+        Also where there was no row: a call whose connection was lost may only now be committed.
+        """
         if self._token is None:
             self._token = uuid4()
         lease = self._link.call(
@@ -135,7 +138,8 @@ class Attempts:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._token = None
+        if lease is not None:
+            self._token = None
         return lease
 
     def _renew(self, connection: psycopg.Connection[Any], lease: Lease) -> Lease:
@@ -236,7 +240,7 @@ class Attempts:
             except Interrupted as error:
                 return _Release(reason=str(error))
             except GitError as error:
-                if remaining == 0:
+                if remaining == 0 or isinstance(error, Occupied):
                     return _Release(
                         reason=f"the result could not be pushed: {error}", is_trouble=True
                     )

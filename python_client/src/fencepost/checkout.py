@@ -14,15 +14,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
+from typing import IO
 from uuid import uuid4
 
 from . import text
@@ -36,6 +38,9 @@ SHA = re.compile(r"[0-9a-f]{40}\Z")
 
 STORE = "base.git"
 """The name of a workspace's own repository, below its root."""
+
+DIFFERENCE_BYTES = 1024 * 1024 * 1024
+"""How large the difference that an attempt makes may be, as git writes it."""
 
 GITLINK = "160000"
 _SYMLINK = "120000"
@@ -98,7 +103,8 @@ _SETTINGS = (
     "advice.detachedHead=false",
 )
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_PASSWORD = re.compile(r"://[^/?#@]*:[^/?#]*@")
 
 
 class GitError(FencepostError):
@@ -110,14 +116,18 @@ class GitError(FencepostError):
     """
 
     def __init__(self, what: str, status: int | None, output: bytes | str) -> None:
-        said = _CREDENTIALS.sub("", text.tail(text.harmless(output).strip(), 2000))
+        said = _tail(output)
         super().__init__(f"git {what}: {said or f'exit code {status}'}")
         self.status = status
         self.output = said
 
 
+class Occupied(GitError):
+    """The ref of an attempt exists already, and holds something else."""
+
+
 class Unusable(FencepostError):
-    """What a command left in its folder cannot be made into a commit."""
+    """What a command left in its folder cannot be made into a commit, or is too much for one."""
 
 
 class Interrupted(FencepostError):
@@ -192,6 +202,31 @@ class Git:
         accept: Iterable[int] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git and return all it answered; ``accept=None`` takes any exit code."""
+        command, environment = self._prepared(
+            tree=tree, index=index, settings=settings, identity=identity, inside=inside
+        )
+        done = _communicate(
+            [*command, *arguments],
+            stdin=stdin,
+            folder=tree or self._settings.parent,
+            environment=environment,
+            limit=limit,
+            interrupt=self._interrupt,
+        )
+        if accept is not None and done.returncode not in accept:
+            raise GitError(arguments[0], done.returncode, done.stderr or done.stdout)
+        return done
+
+    def _prepared(
+        self,
+        *,
+        tree: Path | None = None,
+        index: Path | None = None,
+        settings: Iterable[str] = (),
+        identity: Mapping[str, str] | None = None,
+        inside: bool = True,
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return the beginning of a command line of git, and its environment."""
         command = ["git"]
         for setting in (*_SETTINGS, *settings):
             command += ["-c", setting]
@@ -207,18 +242,7 @@ class Git:
             command += ["-c", f"attr.tree={_EMPTY_TREE}"]
         if index is not None:
             environment["GIT_INDEX_FILE"] = str(index)
-        environment |= identity or {}
-        done = _communicate(
-            [*command, *arguments],
-            stdin=stdin,
-            folder=tree or self._settings.parent,
-            environment=environment,
-            limit=limit,
-            interrupt=self._interrupt,
-        )
-        if accept is not None and done.returncode not in accept:
-            raise GitError(arguments[0], done.returncode, done.stderr or done.stdout)
-        return done
+        return command, environment | dict(identity or {})
 
     # What a repository elsewhere holds
 
@@ -265,17 +289,79 @@ class Git:
             self.answer("merge-base", "--is-ancestor", older, newer, accept=(0, 1)).returncode == 0
         )
 
+    def forks(self, one: str, other: str) -> list[str]:
+        """Return the newest commits reachable from both; more than one after criss-cross merges."""
+        return self.run("merge-base", "--all", one, other, accept=(0, 1)).decode().split()
+
     # What an attempt changed
 
     def patch_id(self, base: str, commit: str) -> str:
         """Return what identifies the change from *base* to *commit*; empty for no change.
 
         White space counts. The same change on another base has the same patch id.
+
+        :raises Unusable: the difference is larger than ``DIFFERENCE_BYTES``.
         """
-        difference = self.run(
-            "diff", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", base, commit
+        options = ("--binary", "--full-index", "--no-ext-diff", "--no-textconv")
+        with (
+            tempfile.TemporaryFile() as said,
+            self._start(said, "patch-id", "--verbatim") as reader,
+        ):
+            with self._start(said, "diff", *options, base, commit, stdin=False) as writer:
+                self._pass_on(writer, reader)
+            answer = reader.stdout.read() if reader.stdout else b""
+            for name, process in (("diff", writer), ("patch-id", reader)):
+                if process.wait() != 0:
+                    said.seek(0)
+                    raise GitError(name, process.returncode, said.read(65536))
+        return answer.decode().partition(" ")[0]
+
+    def _start(
+        self, said: IO[bytes], *arguments: str, stdin: bool = True
+    ) -> subprocess.Popen[bytes]:
+        """Start git, with pipes to and from it; *said* gets its standard error."""
+        command, environment = self._prepared()
+        return subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            cwd=self._settings.parent,
+            env=environment,
+            start_new_session=True,
         )
-        return self.run("patch-id", "--verbatim", stdin=difference).decode().partition(" ")[0]
+
+    def _pass_on(self, writer: subprocess.Popen[bytes], reader: subprocess.Popen[bytes]) -> None:
+        """Give what *writer* writes to *reader*, without holding it; end both if that fails."""
+        assert reader.stdin is not None  # noqa: S101 - for the type checker
+        size = 0
+        try:
+            for chunk in self._chunks(writer):
+                size += len(chunk)
+                _require_bounded(size)
+                reader.stdin.write(chunk)
+            reader.stdin.close()
+        except BrokenPipeError:  # it ended: its exit code says more
+            writer.kill()
+        except BaseException:
+            writer.kill()
+            reader.kill()
+            raise
+
+    def _chunks(self, writer: subprocess.Popen[bytes]) -> Iterator[bytes]:
+        """Yield what git writes as it comes."""
+        assert writer.stdout is not None  # noqa: S101 - for the type checker
+        deadline = time.monotonic() + _LOCAL_LIMIT.total_seconds()
+        while True:
+            if self._interrupt:
+                raise Interrupted(self._interrupt.reason or "interrupted")
+            if time.monotonic() >= deadline:
+                raise GitError("diff", None, "did not end in time")
+            if select.select([writer.stdout], [], [], 0.25)[0]:
+                chunk = os.read(writer.stdout.fileno(), 65536)
+                if not chunk:
+                    return
+                yield chunk
 
     def touched(self, base: str, commit: str) -> list[Change]:
         """Return every path that differs; a rename is a path gone and a path come."""
@@ -319,6 +405,7 @@ class Git:
     def push_new(self, repository: str, commit: str, ref: str) -> None:
         """Make *ref*, which must not exist yet or hold *commit* already, in another repository.
 
+        :raises Occupied: it holds another commit.
         :raises GitError: it could not be made, or its state could not be read back.
         """
         done = self.answer(
@@ -331,7 +418,17 @@ class Git:
             f"{commit}:{ref}",
             limit=_REMOTE_LIMIT,
         )
-        if done.returncode != 0 and self.remote_refs(repository, ref).get(ref) != commit:
+        if done.returncode == 0:
+            return
+        held = self.remote_refs(repository, ref).get(ref)
+        if held is not None and held != commit:
+            message = (
+                f"{ref} exists already and holds {held}: another ledger, or an earlier one, uses "
+                f"this repository with the same class name; delete {ref.rsplit('/', 2)[0]}/… there "
+                "or use another class name"
+            )
+            raise Occupied("push", done.returncode, message)
+        if held is None:
             raise GitError("push", done.returncode, done.stderr)
 
     def push_fenced(
@@ -342,9 +439,7 @@ class Git:
         Both move or neither. An answer that says no, or no answer, concludes nothing: read the
         refs again.
         """
-        mark = (
-            self.run("hash-object", "-w", "--stdin", stdin=f"{uuid4()}\n".encode()).decode().strip()
-        )
+        mark = self._mark()
         done = self.answer(
             "push",
             "--atomic",
@@ -357,8 +452,8 @@ class Git:
             f"{mark}:{fence}",
             limit=_REMOTE_LIMIT,
         )
-        said = _CREDENTIALS.sub("", text.harmless(done.stderr or done.stdout).strip())
-        return FencedPush(mark=mark, is_taken=done.returncode == 0, output=text.tail(said, 2000))
+        said = _tail(done.stderr or done.stdout)
+        return FencedPush(mark=mark, is_taken=done.returncode == 0, output=said)
 
     def advance(self, repository: str, fence: str, fence_was: str) -> bool:
         """Move *fence* alone from *fence_was* to a value never used before; whether it moved."""
@@ -378,6 +473,12 @@ class Git:
         """Write a blob that no other push has or will have."""
         content = f"{uuid4()}\n".encode()
         return self.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+
+
+def _require_bounded(size: int) -> None:
+    if size > DIFFERENCE_BYTES:
+        message = f"the change is too large: its difference has over {DIFFERENCE_BYTES} bytes"
+        raise Unusable(message)
 
 
 def _lease(ref: str, expected: str) -> str:
@@ -537,15 +638,20 @@ class Workspace:
         if added := sorted(links.keys() - was):
             message = f"{os.fsdecode(added[0])} is a submodule that was not there before"
             raise Unusable(message)
-        git.run("read-tree", "--empty", index=index)
+        files = self._present(sorted({path for path in tracked if path not in links} | set(others)))
+        # Begun with what BASE holds: where attributes say `text=auto`, git leaves a file alone that
+        # has CR LF in the index.
+        git.run("read-tree", self.base, index=index)
+        held = _staged(git.run("ls-files", "--stage", "-z", index=index))
+        gone = sorted(held.keys() - set(files) - links.keys())
         git.run(
             "update-index",
             "-z",
             "--index-info",
-            stdin=b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
+            stdin=b"".join(b"0 %s\t%s\0" % (ZERO.encode(), path) for path in gone)
+            + b"".join(b"%s %s\t%s\0" % (GITLINK.encode(), links[p], p) for p in links),
             index=index,
         )
-        files = self._present(sorted({path for path in tracked if path not in links} | set(others)))
         git.run(
             "update-index",
             "--add",
@@ -564,7 +670,10 @@ class Workspace:
         return tree
 
     def _present(self, paths: list[bytes]) -> list[bytes]:
-        """Return those paths that are there, reached through real folders and no others."""
+        """Return those paths that are there, reached through real folders and no others.
+
+        What became a folder is not: what is in it has paths of its own.
+        """
         top = os.fsencode(self.files)
         is_real: dict[bytes, bool] = {b"": True}
 
@@ -584,7 +693,9 @@ class Workspace:
         return [
             path
             for path in paths
-            if reached(path.rpartition(b"/")[0]) and os.path.lexists(top + b"/" + path)
+            if reached(path.rpartition(b"/")[0])
+            and os.path.lexists(top + b"/" + path)
+            and not reached(path)
         ]
 
     def _commands_index(self, git: Git, scratch: Path) -> dict[bytes, tuple[str, bytes]] | None:
@@ -659,11 +770,12 @@ def _past(change: Change) -> str:
 def location(given: Mapping[str, object]) -> tuple[str, str]:
     """Return repository and ref of a target's location.
 
-    :raises GitError: it has no such fields.
+    :raises GitError: it has no such fields, or a password is among them.
     """
     repository, ref = given.get("repository"), given.get("ref")
     if not isinstance(repository, str) or not isinstance(ref, str) or not ref.startswith("refs/"):
         raise GitError("location", None, "a Git target's location has repository and ref (refs/…)")
+    _refuse_password(repository)
     return repository, ref
 
 
@@ -680,13 +792,35 @@ def fence_ref(campaign_class: str, campaign_id: int) -> str:
 def address(repository: str) -> str:
     """Return a repository's address as git takes it from any folder.
 
-    :raises GitError: it is of a kind that starts programs (``ext::``), or is not an address.
+    :raises GitError: it is of a kind that starts programs (``ext::``), has a password in it, or is
+        not an address.
     """
+    _refuse_password(repository)
     if not repository or repository.startswith("-") or "::" in repository.partition("/")[0]:
         raise GitError("address", None, f"{repository!r} is not the address of a repository")
     if "://" not in repository and Path(repository).exists():
         return str(Path(repository).absolute())
     return repository
+
+
+def _refuse_password(repository: str) -> None:
+    """Refuse an address that would show a password to logs, briefs and the list of processes."""
+    if _PASSWORD.search(repository):
+        message = (
+            "the address of the repository has a password in it: take it out, and name a git "
+            "configuration file with a credential helper in FENCEPOST_GIT_CONFIG"
+        )
+        raise GitError("address", None, message)
+
+
+def without_credentials(said: str) -> str:
+    """Return *said* without what stands before the host in addresses."""
+    return _CREDENTIALS.sub("", said)
+
+
+def _tail(output: bytes | str) -> str:
+    """Return the end of what git said, without credentials."""
+    return text.tail(without_credentials(text.harmless(output).strip()), 2000)
 
 
 def _global_settings() -> str:
@@ -729,27 +863,30 @@ def _communicate(
     if interrupt:
         raise Interrupted(interrupt.reason or "interrupted")
     deadline = time.monotonic() + limit.total_seconds()
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=dict(environment),
-        start_new_session=True,
-    ) as process:
-        given: bytes | None = stdin
+    # From a file: `communicate` sends no more of its input once it has timed out.
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        process = subprocess.Popen(
+            command,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    with process:
         while True:
             try:
-                stdout, stderr = process.communicate(given, timeout=0.25)
+                stdout, stderr = process.communicate(timeout=0.25)
             except subprocess.TimeoutExpired:
-                given = None
                 if not interrupt and time.monotonic() < deadline:
                     continue
                 _end_group(process)
                 if interrupt:
                     raise Interrupted(interrupt.reason or "interrupted") from None
-                raise GitError("did not end in time", None, b"") from None
+                raise GitError(command[-1], None, "did not end in time") from None
             return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 
@@ -798,4 +935,4 @@ def read_strange(path: Path, limit: int) -> bytes | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
             return None
-        return file.read(limit)
+        return file.read(status.st_size)

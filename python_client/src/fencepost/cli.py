@@ -22,8 +22,8 @@ from typing import Annotated, NoReturn
 
 import psycopg
 
-from . import connection, supervisor
-from .connection import KernelUnfit, Link, NoServer, NotAdmitted, SecretInTheOpen
+from . import __version__, connection, supervisor
+from .connection import API_VERSIONS, KernelUnfit, Link, NoServer, NotAdmitted, SecretInTheOpen
 from .errors import Forbidden, KernelError, Retry, ServerUnreachable
 from .interrupt import Interrupt
 from .polling import POLL, Step, poll
@@ -51,10 +51,10 @@ _USAGE_OF_TYPER = 2
 app = typer.Typer(
     name="fencepost",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Work on campaigns, judge what was done, and take back what was lost.",
 )
 
 _DSN = typer.Option(
@@ -90,7 +90,20 @@ class _Session:
     patience: timedelta | None
 
 
-@app.command(context_settings={"ignore_unknown_options": False})
+@app.callback()
+def fencepost(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and end.", is_eager=True)
+    ] = False,
+) -> None:
+    """Work on campaigns, judge what was done, and take back what was lost."""
+    if version:
+        print(f"fencepost {__version__}, kernel API {API_VERSIONS.start}")
+        raise typer.Exit(OK)
+
+
+@app.command()
 def worker(
     *,
     campaign_class: Annotated[str, _CLASS],
@@ -299,7 +312,7 @@ def _run(
     )
     if session.interrupt:
         session.console.event("stopped", reason=session.interrupt.reason)
-    if once and last is Step.TROUBLE:
+    if once and last in {Step.PARTLY, Step.TROUBLE}:
         raise typer.Exit(TROUBLE)
 
 

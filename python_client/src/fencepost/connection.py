@@ -79,8 +79,11 @@ def conninfo(
 
 
 def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake."""
-    connection = psycopg.connect(conninfo, prepare_threshold=None)
+    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake.
+
+    The client's encoding is not for PGCLIENTENCODING to say: under SQL_ASCII texts come as bytes.
+    """
+    connection = psycopg.connect(conninfo, prepare_threshold=None, client_encoding="utf8")
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     connection.read_only = False
     return connection
@@ -159,6 +162,7 @@ class Link:
         """
         lost_at: float | None = None
         retries = losses = 0
+        told = ""
         with self._lock:
             while True:
                 try:
@@ -174,8 +178,10 @@ class Link:
                     self.drop()
                     losses += 1
                     lost_at = clock.now() if lost_at is None else lost_at
-                    if losses == 1:
+                    if told != str(error):
+                        told = str(error)
                         self._tell(f"connection lost, trying again: {error}")
+                    if losses == 1:
                         continue
                     longest = hurry if unless else patience
                     wait = min(5.0, 0.1 * 2**losses)

@@ -71,7 +71,7 @@ class ServerUnreachable(FencepostError):
 class KernelError(FencepostError):
     """The kernel answered, and the answer is not ``ok``."""
 
-    code: ClassVar[str]
+    code: str
     """The outcome, or the SQLSTATE."""
 
     by_code: ClassVar[dict[str, type[KernelError]]] = {}
@@ -93,6 +93,7 @@ class Refused(KernelError):
     def __init__(self, receipt: Receipt) -> None:
         super().__init__(receipt.message or receipt.outcome)
         self.receipt = receipt
+        self.code = str(receipt.outcome)  # also where this client has no class for it
 
 
 class Stale(Refused, code="stale"):

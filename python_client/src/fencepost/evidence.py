@@ -31,12 +31,16 @@ def default_folder() -> Path:
 class EvidenceFile:
     """A file that gets its name only when it is complete.
 
+    It and the folders that are made for it are the account's own: what a command printed may hold
+    what others are not to read.
+
     :param folder: made if missing; the file is ``CLASS/CAMPAIGN/ATTEMPT-GENERATION.log`` in it.
     """
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         place = folder / bundle.campaign_class / str(bundle.campaign_id)
-        place.mkdir(parents=True, exist_ok=True)
+        for made in (folder, place.parent, place):
+            made.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = place / f"{bundle.attempt_no}-{bundle.generation}.log"
         descriptor, name = tempfile.mkstemp(prefix=".", dir=place)
         self._draft = Path(name)
@@ -49,7 +53,6 @@ class EvidenceFile:
     def finish(self) -> Evidence:
         """Complete the file, on disk, and return its reference."""
         self.file.flush()
-        os.fchmod(self.file.fileno(), 0o644)
         os.fsync(self.file.fileno())
         self.file.close()
         digest = hashlib.sha256()

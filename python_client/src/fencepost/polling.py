@@ -22,6 +22,8 @@ class Step(Enum):
     """There was nothing to do."""
     DONE = auto()
     """Something was done, whatever its result; there may be more."""
+    PARTLY = auto()
+    """Something could not be done, which is no reason to let the rest wait for longer."""
     TROUBLE = auto()
     """Something could not be done for a reason that will likely be there again at once."""
 

@@ -22,6 +22,16 @@ class Reaper:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
+    def is_reaper(self) -> bool:
+        """Return whether the principal may call ``kernel.reap``."""
+        found = calls.rows(
+            self._connection,
+            "select pg_catalog.has_function_privilege("
+            "'kernel.reap(text, integer)', 'execute') as is_reaper",
+            {},
+        )
+        return bool(found[0]["is_reaper"])
+
     def classes(self) -> list[str]:
         """Return the names of all classes. Calls ``kernel.classes``."""
         found = calls.rows(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 
-from .connection import Link
+from .connection import Link, NotAdmitted
 from .console import Console
 from .errors import Forbidden, KernelError
 from .interrupt import Interrupt
@@ -38,15 +39,18 @@ class Reaping:
     def step(self) -> Step:
         """Reap every class once.
 
-        :raises Forbidden: the principal is not a reaper.
+        :return: ``PARTLY`` if a class could not be reaped.
+        :raises NotAdmitted: the principal is not a reaper.
+        :raises Forbidden: likewise, and it was one when this began.
         :raises ServerUnreachable: the server is gone and did not come back.
         """
         names = self._link.call(
-            lambda connection: Reaper(connection).classes(),
+            _classes,
             patience=self._patience,
             unless=self._interrupt,
         )
         last = Step.NOTHING
+        has_trouble = False
         for name in names:
             try:
                 if self._reap(name):
@@ -55,7 +59,8 @@ class Reaping:
                 raise  # the wrong role: no class will be reaped, now or later
             except (KernelError, psycopg.Error) as error:
                 self._console.event("error", name, reason=error)
-        return last
+                has_trouble = True
+        return Step.PARTLY if has_trouble else last
 
     def _reap(self, name: str) -> bool:
         """Reap one class until there is nothing left to reap; return whether there was any."""
@@ -72,3 +77,11 @@ class Reaping:
             if len(moved) < _LIMIT:
                 break
         return has_moved
+
+
+def _classes(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return all classes; to anybody but a reaper the kernel would name only some, or none."""
+    reaper = Reaper(connection)
+    if not reaper.is_reaper():
+        raise NotAdmitted("the principal may not call kernel.reap")
+    return reaper.classes()

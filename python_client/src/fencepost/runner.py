@@ -28,6 +28,9 @@ TAIL_BYTES = 65536
 OUTPUT_BYTES = 64 * 1024 * 1024
 """How much of the output goes to a file at most."""
 
+MARGIN = timedelta(seconds=10)
+"""What a supervisor has beyond the grace to end everything, before it is ended itself."""
+
 _TICK = 0.25
 
 
@@ -84,7 +87,8 @@ def run(
     It has its own session and process group, an empty standard input, and no descriptor of this
     process. It ends with this process, also when that is killed. When the time limit passes or
     *interrupt* is set, everything it started gets TERM, and KILL after *grace*. What it leaves
-    behind at its own end is ended likewise, after a second.
+    behind at its own end is ended likewise, after a second. A command that keeps its supervisor
+    from that gets KILL ``MARGIN`` later.
 
     Call it from a thread that lives as long as the command.
 
@@ -152,7 +156,12 @@ class _Supervised:
     def __exit__(self, *_: object) -> None:
         os.close(self._control)  # whatever happened here: its end makes the supervisor end all
         os.close(self._output)  # and what still writes cannot block on that
-        self._process.wait()
+        self._wake()
+        try:
+            self._process.wait((timedelta(seconds=supervisor.LINGER) + MARGIN).total_seconds())
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._end_what_is_left()
         os.close(self._report)
 
     def wait(
@@ -166,6 +175,7 @@ class _Supervised:
         """Read what comes until both pipes are at their end, stopping the command if need be."""
         deadline = None if time_limit is None else self._begun + time_limit.total_seconds()
         timed_out, stopped = False, None
+        patience_ends = float("inf")
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             selector.register(self._report, selectors.EVENT_READ)
@@ -178,6 +188,10 @@ class _Supervised:
                 if self._report in ready and not self._read_report():
                     break
                 check()
+                if asked:
+                    self._wake()
+                    if time.monotonic() >= patience_ends:
+                        self._process.kill()
                 if asked or "status" in self._facts:
                     continue
                 if interrupt:
@@ -187,10 +201,13 @@ class _Supervised:
                 else:
                     continue
                 selector.unregister(interrupt)
+                patience_ends = time.monotonic() + (grace + MARGIN).total_seconds()
                 with contextlib.suppress(BrokenPipeError):
                     os.write(self._control, f"{grace.total_seconds()}\n".encode())
         if not {"status", supervisor.EXEC_FAILED} & self._facts.keys():
-            self._supervisor_died()
+            self._end_what_is_left()
+            if not timed_out and stopped is None:
+                self._facts["message"] = "its supervisor was killed"
         with contextlib.suppress(BlockingIOError):
             while self._read_output(output):  # what was written before the end
                 pass
@@ -233,8 +250,13 @@ class _Supervised:
             self._facts |= json.loads(line)
         return bool(chunk)
 
-    def _supervisor_died(self) -> None:
-        """End what the command left when somebody killed its supervisor under it.
+    def _wake(self) -> None:
+        """Let the supervisor go on: the command has the same account and may have stopped it."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGCONT)
+
+    def _end_what_is_left(self) -> None:
+        """End what the command left when its supervisor was killed.
 
         The command itself got SIGKILL from the operating system. Its group is known; what left the
         group has become a child of this process, if :func:`supervisor.adopt_orphans` was called.
@@ -246,13 +268,14 @@ class _Supervised:
                 os.killpg(group, signal.SIGKILL)
         if supervisor.adopts_orphans():
             end_orphans()
-        self._facts["message"] = "its supervisor was killed"
 
 
 def end_orphans() -> None:
     """Kill every descendant of this process. For a process that has no other children."""
-    while left := supervisor.descendants(os.getpid()):
-        supervisor.send(signal.SIGKILL, left)
-        for process in left:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(process, 0)
+    supervisor.kill_all(_collect)
+
+
+def _collect() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass

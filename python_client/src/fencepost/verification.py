@@ -126,7 +126,8 @@ class Verifications:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._promotion_token = None
+        if lease is not None:  # as in fencepost.attempt
+            self._promotion_token = None
         return lease
 
     def _claim_verification(self) -> Lease | None:
@@ -138,7 +139,8 @@ class Verifications:
             patience=self._patience,
             unless=self._interrupt,
         )
-        self._verification_token = None
+        if lease is not None:  # as in fencepost.attempt
+            self._verification_token = None
         return lease
 
     def _renew(self, connection: psycopg.Connection[object], lease: Lease) -> Lease:
@@ -254,7 +256,7 @@ class Verifications:
                     f"attempt {bundle.attempt_no}, target {bundle.target}"
                 )
                 evidence.note(f"bundle SHA-256 {bundle.bundle_sha256.hex()}")
-                evidence.note(f"result {bundle.result}")
+                evidence.note(f"result {checkout.without_credentials(str(bundle.result))}")
                 run: Run | None = None
                 try:
                     acceptance = _acceptance(bundle)
@@ -316,11 +318,7 @@ class Verifications:
                 stop.wait(0.5 * 2.0 ** (_READS - remaining))
         if git.value(pushed_ref) != commit:
             raise _Rejected(f"{pushed_ref} does not hold the submitted commit {commit}")
-        if git.value(base) is None or not git.is_ancestor(base, str(git.value(ref))):
-            # Otherwise a worker could hide a change by calling a commit of its own the base.
-            raise _Rejected(f"base {base} is not part of the history of {ref}")
-        if not git.is_ancestor(base, commit):
-            raise _Rejected(f"the submitted commit {commit} does not build on its base {base}")
+        _require_fork(git, str(git.value(ref)), ref, base, commit)
         return base, commit
 
     def _run(
@@ -374,12 +372,40 @@ def _acceptance(bundle: Bundle) -> _Acceptance:
     )
 
 
+def _require_fork(git: Git, value: str, ref: str, base: str, commit: str) -> None:
+    """Insist that *base* is where the commit left the history of the ref, which may have moved on.
+
+    What is judged is the difference from the base. A worker that could choose another one, a commit
+    of its own or one from before the protected paths were what they are, could hide a change.
+
+    :param value: the commit that the ref holds.
+    """
+    if git.value(base) is None or not git.is_ancestor(base, value):
+        raise _Rejected(f"base {base} is not part of the history of {ref}")
+    if not git.is_ancestor(base, commit):
+        raise _Rejected(f"the submitted commit {commit} does not build on its base {base}")
+    if commit == value:
+        return  # somebody put it there meanwhile: what is judged is what the target holds
+    forks = git.forks(value, commit)
+    if commit in forks and commit != base:
+        # An old state of the target may well pass, and says nothing about the present one.
+        raise _Rejected(f"the submitted commit {commit} is part of the history of {ref} already")
+    if forks != [base]:
+        raise _Rejected(
+            f"base {base} is not where the submitted commit left the history of {ref}: "
+            f"that is {', '.join(forks)}"
+        )
+
+
 def _inspect(bundle: Bundle, git: Git, base: str, commit: str, acceptance: _Acceptance) -> str:
     """Check what can be told without running anything; return the patch id."""
     violation = checkout.protected_violation(git, base, commit, acceptance.protected)
     if violation is not None:
         raise _Rejected(violation)
-    fingerprint = git.patch_id(base, commit)
+    try:
+        fingerprint = git.patch_id(base, commit)
+    except checkout.Unusable as error:
+        raise _Rejected(str(error)) from error
     if not fingerprint:
         raise _Rejected("the submission changes nothing")
     if fingerprint != bundle.fingerprint:

@@ -1,7 +1,7 @@
 -- kernel.open_campaign opens a campaign of a target without waiting for an observation.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(43);
+select plan(44);
 
 create function testing.opening(
     p_changes jsonb default '{}',
@@ -119,6 +119,14 @@ select results_eq(
               format('campaign %s of this target is open', c.campaign_id)
        from testing.campaign('parser', 'in_verifying') as c $$,
     'and names the one that is open'
+);
+reset session authorization;
+
+select testing.target_in('lexer', 'in_verifying');
+set local session authorization admin_1;
+select results_eq(
+    format('select outcome, state from (%s) as o', testing.opening('{}', 'lexer', 'in_verifying')),
+    $$ values ('ok'::text, 'ready'::text) $$, 'minds none of another target'
 );
 reset session authorization;
 

@@ -1,7 +1,7 @@
 -- kernel.park sets a campaign aside, out of every open state, until a person sends it on.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(62);
+select plan(65);
 
 select testing.callable_by('kernel.park', 'admin');
 
@@ -131,6 +131,26 @@ create role admin_2 login;
 grant fencepost_admin to admin_2;
 set local session authorization admin_2;
 select testing.refused(:'again', 'stale', 'refuses the same act of another admin');
+reset session authorization;
+
+-- The same act on another campaign, in the same generation, is another act.
+select testing.class('twins');
+select testing.open('first', 'twins');
+select testing.open('second', 'twins');
+set local session authorization admin_1;
+select results_eq(
+    format('select campaign_id, state from (%s) as p',
+           testing.on_campaign('park', '{}', 'second', 'twins')),
+    $$ values (testing.id('second', 'twins'), 'parked'::text) $$, 'parks the campaign named'
+);
+select is(testing.state('first', 'twins'), 'ready', 'and no other in the same generation');
+reset session authorization;
+select testing.must('admin_1', testing.on_campaign('park', '{"p_reason": "x"}', 'first', 'twins'));
+set local session authorization admin_1;
+select testing.refused(
+    testing.on_campaign('park', '{"p_reason": "x", "p_generation": 0}', 'second', 'twins'), 'stale',
+    'takes the act on one campaign for no act on another'
+);
 reset session authorization;
 
 -- == refusals =====================================================================================

@@ -1,7 +1,7 @@
 -- kernel.claim_promotion hands an accepted attempt, whose promotion was left, to one verifier.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(39);
+select plan(40);
 
 select testing.callable_by('kernel.claim_promotion', 'verifier');
 
@@ -282,6 +282,11 @@ select testing.raises(
     $$ select * from kernel.claim_promotion(
            p_class => 'left', p_token => gen_random_uuid(), p_lease_for => '241 minutes') $$,
     'KN104', null, 'wants a lease of lease_max or less'
+);
+select testing.raises(
+    $$ select * from kernel.claim_promotion(
+           p_class => 'fix', p_token => gen_random_uuid(), p_lease_for => '241 minutes') $$,
+    'KN104', null, 'also where nothing waits that could be leased'
 );
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
 select results_eq(

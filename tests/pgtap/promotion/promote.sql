@@ -1,7 +1,7 @@
 -- kernel.promote records that an accepted result is in its target, and was read back there.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(53);
+select plan(54);
 
 select testing.callable_by('kernel.promote', 'verifier');
 
@@ -53,6 +53,9 @@ select testing.promotion(jsonb_build_object(
     'p_generation', 2, 'p_token', testing.token('verifier_1'))) as promote \gset
 set local session authorization verifier_1;
 select testing.duplicate(:'promote', 'answers a repeat with ok and duplicate');
+select testing.refused(
+    testing.promotion('{"p_generation": 1}'), 'stale', 'refuses the same under another generation'
+);
 select testing.refused(
     testing.promotion('{"p_old_value": "base-2"}'), 'stale',
     'refuses another old value under the same lease'

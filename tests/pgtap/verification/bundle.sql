@@ -1,9 +1,15 @@
 -- kernel.bundle gives the holder of a verification or a promotion what there is to judge.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(31);
+select plan(32);
 
 select testing.callable_by('kernel.bundle', 'verifier');
+
+-- Of the same class, and at the same attempt: another's bundle is not this one's.
+select testing.leased('before');
+select testing.submit('before', p_fingerprint => 'patch-before');
+select testing.claim_verification('before');
+select testing.judge('accepted', 'before');
 
 select testing.verifying();
 select testing.promoting();
@@ -118,7 +124,7 @@ select results_eq(
 );
 reset session authorization;
 select is(
-    (select count(distinct b.sha256) from ledger.bundle as b where b.class = 'fix'), 2::bigint,
+    (select count(distinct b.sha256) from ledger.bundle as b where b.class = 'fix'), 3::bigint,
     'under a digest of its own'
 );
 
@@ -140,6 +146,17 @@ set local session authorization verifier_2;
 select testing.refused(
     testing.holding('bundle', jsonb_build_object('p_token', testing.token('verifier_1'))),
     'not_holder', 'refuses another principal with the holder''s token'
+);
+reset session authorization;
+
+-- The right token and generation, of another campaign.
+select testing.attempted('neighbour');
+select testing.claim_verification('neighbour', p_token => testing.token('neighbour'));
+set local session authorization verifier_1;
+select testing.refused(
+    testing.holding('bundle', jsonb_build_object(
+        'p_campaign_id', testing.id('neighbour'), 'p_generation', testing.generation())),
+    'stale', 'refuses the lease of one campaign for another'
 );
 reset session authorization;
 

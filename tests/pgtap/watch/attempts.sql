@@ -2,7 +2,7 @@
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/view.psql
-select plan(11);
+select plan(12);
 
 select testing.is_for_auditors('attempts');
 select columns_are(
@@ -36,12 +36,16 @@ select testing.judge('accepted', 'parser', 'ship', p_reason => 'all green');
 select testing.clock_passes('1 minute');
 select testing.must('verifier_1', testing.promotion());
 select testing.leased('lexer', 'fix');
+select testing.class('moved', '{"promotes": true}');
+select testing.promoting('parser', 'moved');
+select testing.must('verifier_1', testing.holding(
+    'outdate', '{"p_reason": "moved"}', 'parser', 'moved'));
 
 set local session authorization auditor_1;
 select results_eq(
     $$ select class, attempt_no, generation, principal, family, label, begun_at, submitted_at,
               fingerprint, approach, ending, ended_at, reason
-       from audit.attempts order by class desc, attempt_no $$,
+       from audit.attempts where class in ('ship', 'fix') order by class desc, attempt_no $$,
     $$ values ('ship'::text, 1, 1::bigint, 'worker_2'::name, 'south'::text, 'w2@host'::text,
                '2026-09-01 03:00+00'::timestamptz, null::timestamptz, 'patch-0'::text,
                'by hand'::text, 'failed'::text, '2026-09-01 03:00+00'::timestamptz,
@@ -68,12 +72,18 @@ select results_eq(
     'with the verdict, which an abstention is not, and the promotion'
 );
 select results_eq(
+    $$ select verdict, ending, promoted_at, promoted_by
+       from audit.attempts where class = 'moved' $$,
+    $$ values ('accepted'::text, 'outdated'::text, null::timestamptz, null::name) $$,
+    'names no promoter of what was outdated'
+);
+select results_eq(
     $$ select result, evidence_uri, evidence_sha256 from audit.attempts where attempt_no = 3 $$,
     $$ values ('{"base": "base-1", "commit": "commit-of-patch-2"}'::jsonb,
                'file:///evidence/patch-2'::text, sha256('evidence')) $$,
     'with the worker''s result and evidence'
 );
-select is((select count(*) from audit.attempts), 4::bigint, 'each once, abstentions or not');
+select is((select count(*) from audit.attempts), 5::bigint, 'each once, abstentions or not');
 select throws_ok($$ select * from ledger.verdict $$, '42501', null, 'nor to the table behind it');
 reset session authorization;
 select testing.shows_no_token('attempts');

@@ -27,6 +27,8 @@ def evidence(world: World) -> str:
     campaign = world.campaign()
     path = Path(unquote(urlsplit(campaign["evidence_uri"]).path))
     assert hashlib.sha256(path.read_bytes()).digest() == bytes(campaign["evidence_sha256"])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
     return path.read_text()
 
 

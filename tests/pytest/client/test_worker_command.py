@@ -13,9 +13,11 @@ import pytest
 
 from fencepost import Reaper
 from fencepost.text import REASON_BYTES
+from tests.pytest.client.conftest import CLASS, git
 
 if TYPE_CHECKING:
     from tests.pytest.client.conftest import World
+    from tests.pytest.conftest import MakePrincipal
 
 FIX = "echo right > answer; echo 'say right' > $FENCEPOST_APPROACH"
 
@@ -100,10 +102,11 @@ def test_anything_else_is_a_failure_with_its_reason(world: World, script: str, r
     assert world.left_behind() == []
 
 
-def test_the_time_limit_is_the_leases(world: World) -> None:
+@pytest.mark.parametrize("first", ["", "kill -STOP $PPID; "], ids=["", "stopped supervisor"])
+def test_the_time_limit_is_the_leases(world: World, first: str) -> None:
     world.define_class(attempt_limit="1 second")
     world.open_campaign()
-    world.work("echo right > answer; echo waiting; sleep 60")
+    world.work(f"echo right > answer; echo waiting; {first}sleep 60")
     attempt = world.attempt()
     assert attempt["reason"].startswith("stopped at its time limit")
     assert attempt["reason"].endswith("waiting")
@@ -264,6 +267,51 @@ def test_a_clone_that_cannot_be_made_gives_the_campaign_back(world: World) -> No
     attempt = world.attempt()
     assert attempt["ending"] == "released"
     assert "the clone could not be made" in attempt["reason"]
+
+
+def test_a_password_in_the_targets_address_is_refused_and_not_repeated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world, "repository", "https://me:secret@localhost/x.git")
+    world.define_target()
+    world.open_campaign()
+    said = world.work(FIX, code=75)
+    reason = world.attempt()["reason"]
+    assert "FENCEPOST_GIT_CONFIG" in said
+    assert "FENCEPOST_GIT_CONFIG" in reason
+    assert "secret" not in said + reason
+
+
+def test_an_attempts_ref_that_another_ledger_made_is_named_with_the_remedy(world: World) -> None:
+    number = world.open_campaign()
+    ref = f"refs/fencepost/{CLASS}/{number}/1"
+    git(world.repository, "update-ref", ref, world.value())
+    began = time.monotonic()
+    said = world.work(FIX, code=75)
+    assert time.monotonic() - began < 10, "pushed again and again"
+    reason = world.attempt()["reason"]
+    assert f"{ref} exists already" in reason
+    assert f"delete refs/fencepost/{CLASS}/…" in said
+    assert world.value(ref) == world.value()
+    assert world.attempt()["ending"] == "released"
+
+    world.work(FIX)  # the next attempt has another ref
+    assert world.campaign()["state"] == "attempted"
+
+
+def test_the_encoding_is_the_clients_own(world: World) -> None:
+    world.open_campaign()
+    other = {"PGCLIENTENCODING": "SQL_ASCII"}
+    run = world.start("worker", "--once", "--", "sh", "-c", FIX, environment=other)
+    assert "submitted" in run.ends()
+
+
+def test_a_reaper_that_is_none_is_told_so_where_it_sees_no_class(
+    world: World, principal: MakePrincipal
+) -> None:
+    stranger = principal("stranger", "fencepost_worker")
+    other = {"PGUSER": stranger.name, "PGPASSFILE": str(stranger.passfile)}
+    assert "fencepost_reaper" in world.start("reaper", environment=other).ends(77)
 
 
 def test_exit_codes(world: World, empty_database: str) -> None:

@@ -69,11 +69,11 @@ class Program:
         """What it printed so far."""
         return self.log.read_text(errors="replace")
 
-    def wait(self, within: float = 30) -> int:
+    def wait(self, within: float = 60) -> int:
         """Wait for its end; return its exit code."""
         return self.process.wait(timeout=within)
 
-    def succeeds(self, within: float = 30) -> None:
+    def succeeds(self, within: float = 60) -> None:
         """Wait for its end, which must be a good one."""
         status = self.wait(within)
         assert status == 0, f"exit code {status}\n{self.output}"
@@ -373,7 +373,7 @@ class Stage:
 
     # Waiting
 
-    def wait_for(self, condition: Callable[[], object], what: str, within: float = 20) -> None:
+    def wait_for(self, condition: Callable[[], object], what: str, within: float = 60) -> None:
         """Wait until *condition* holds; fail with the story so far if it does not."""
         deadline = time.monotonic() + within
         while not condition():
@@ -381,7 +381,7 @@ class Stage:
                 pytest.fail(f"waited {within:g} s in vain until {what}\n{self.story()}")
             time.sleep(0.02)
 
-    def wait_state(self, campaign_id: int, state: str, within: float = 20) -> None:
+    def wait_state(self, campaign_id: int, state: str, within: float = 60) -> None:
         """Wait until a campaign is in *state*."""
         self.wait_for(
             lambda: self.campaign(campaign_id)["state"] == state,

@@ -57,7 +57,7 @@ class Attempt:
 
     def leaves_nothing(self) -> None:
         """Check that the worker ended by itself, having stopped everything and recorded nothing."""
-        self.worker.succeeds(within=30)
+        self.worker.succeeds(within=60)
         assert self.left == []
         assert " lost " in self.worker.output
         assert list(self.stage.temporary.iterdir()) == []

@@ -57,7 +57,7 @@ class Accepted:
         self.gate = folder / "gate"
         self.gate.mkdir()
         self.base = stage.repository.value()
-        stage.define_class(lease_default="2 seconds")
+        stage.define_class(lease_default="3 seconds")
         stage.define_target()
         self.number = stage.open()
         stage.worker(FIX).succeeds()
@@ -266,7 +266,7 @@ def test_a_late_push_cannot_undo_what_was_concluded(accepted: Accepted, stage: S
 
 def test_in_mid_acceptance(stage: Stage, tmp_path: Path, alive: Callable[[int], bool]) -> None:
     """What it had not judged is judged by another, and its acceptance command dies with it."""
-    stage.define_class(lease_default="2 seconds")
+    stage.define_class(lease_default="3 seconds")
     pid, second = tmp_path / "pid", tmp_path / "second"
     stage.define_target(
         check=f'if [ ! -e "{second}" ]; then echo $$ > "{pid}.new"; mv "{pid}.new" "{pid}"; '

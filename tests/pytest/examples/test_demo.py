@@ -239,6 +239,10 @@ def running(word: str) -> list[str]:
             "is not a program",
         ),
         ({"REPOSITORY": "sample.git", "CHECK": "true", "AGENT": "a 'b"}, "No closing quotation"),
+        (
+            {"REPOSITORY": "sample.git", "CHECK": "true", "AGENT": "'./my agent' --fix"},
+            "a program that needs quoting is named by its whole path",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(

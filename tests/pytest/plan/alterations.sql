@@ -277,7 +277,8 @@ foundation (key, statement) as (
     select 'role', format('grant %I to %I', g.rolname, r.rolname)
     from pg_roles as g
     cross join pg_roles as r
-    where g.rolname like 'fencepost\_%' and r.rolname like 'fencepost\_%' and g.oid <> r.oid
+    where (g.rolname like 'fencepost\_%' or g.rolname = 'pg_read_all_data')
+      and r.rolname like 'fencepost\_%' and g.oid <> r.oid
 ),
 
 -- What the deployment wrote into its tables. A trigger that stands in the way is put back at once.

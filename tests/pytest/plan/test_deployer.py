@@ -143,3 +143,22 @@ def test_assertions_that_are_off_fail_the_verification(database: str, deployer: 
 
     assert verified.returncode == 2
     assert verified.stdout.count("every verify script would pass") == len(scripts)
+
+
+def test_a_database_in_another_encoding_is_refused(
+    empty_database: str, deployer: Principal, superuser: Superuser
+) -> None:
+    connection = superuser()
+    database = sql.Identifier(empty_database)
+    connection.execute(sql.SQL("drop database {}").format(database))
+    connection.execute(
+        sql.SQL(
+            "create database {} owner deployer encoding 'LATIN1' locale 'C' template template0"
+        ).format(database)
+    )
+
+    refused = deploy(deployer, empty_database)
+
+    assert refused.returncode == 2
+    assert f'ERROR:  database "{empty_database}" is encoded in LATIN1' in refused.stdout
+    assert "HINT:  Create the database with: encoding 'UTF8' template template0" in refused.stdout

@@ -40,6 +40,7 @@ def test_an_unaltered_database_is_verified(database: str) -> None:
     assert {change: lines for change, lines in zip(plan(), found, strict=True) if lines} == {}
 
 
+@pytest.mark.timeout(1200)  # some 6,000 alterations, at 7 ms each on a machine that is idle
 def test_every_alteration_is_found(
     database: str, superuser: Superuser, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,27 @@ def test_one_token_claimed_twice_at_once_is_one_lease(ledger: Ledger) -> None:
     assert ledger.state(second) == "ready"
 
 
+def test_a_repeat_that_comes_too_early_is_not_lost(ledger: Ledger) -> None:
+    """With no other campaign to try, it gets no row; with the same token it later gets the lease.
+
+    So a client keeps its token until that has brought a lease.
+    """
+    (campaign,) = ledger.campaigns()
+    before, after = ledger.session("worker"), ledger.session("worker")
+    token = uuid4()
+
+    granted = before.call("claim", p_token=token)
+    assert after.rows("claim", p_token=token) == []
+    after.commit()
+    before.commit()
+    repeated = after.call("claim", p_token=token)
+    after.commit()
+
+    assert (repeated["outcome"], repeated["duplicate"]) == ("ok", True)
+    assert repeated["generation"] == granted["generation"]
+    assert ledger.moves(campaign) == ["open", "claim"]
+
+
 def test_where_the_first_call_came_to_nothing_the_repeat_counts(ledger: Ledger) -> None:
     first, second = ledger.campaigns(2)
     before, after = ledger.session("worker"), ledger.session("worker")

@@ -335,3 +335,11 @@ def test_every_trigger_fires_always_and_at_once() -> None:
 
     assert sorted(always) == sorted(triggers)
     assert triggers
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_change_that_makes_a_table_makes_no_function(script: Path) -> None:
+    """A function's script can be run again, and so be reworked after a release. A table's not."""
+    kinds = {type(node) for node, _ in statements(script.read_text())}
+
+    assert not {ast.CreateStmt, ast.CreateFunctionStmt} <= kinds

@@ -143,6 +143,14 @@ def test_only_its_own_settings_reach_the_command(
     assert shown.returncode == 0
 
 
+def test_a_setting_may_be_chosen(major: int) -> None:
+    shown = with_postgres(
+        *(str(major), "--set", "fsync=off", "--set", r"cluster_name=it's \ one", "--"),
+        *("psql", "-Atc", "select current_setting('fsync'), current_setting('cluster_name')"),
+    )
+    assert shown.stdout == "off|it's \\ one\n"
+
+
 def test_each_major_dumps_with_its_own_program(major: int) -> None:
     shown = subprocess.run(["pg_dump", "--version"], capture_output=True, text=True, check=True)
     assert f" {major}." in shown.stdout
@@ -240,6 +248,8 @@ def test_it_removes_no_folder_but_a_cluster_s(folder: str) -> None:
         ["14", "--", "true"],
         ["15", "--fresh", "--", "true"],
         ["--nonsense"],
+        ["15", "--set", "fsync", "--", "true"],
+        ["15", "--set", "fsync=off\nport=1", "--", "true"],
     ],
 )
 def test_wrong_usage_is_said(arguments: list[str]) -> None:

@@ -2,7 +2,7 @@
 -- allows.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(38);
+select plan(41);
 
 select testing.callable_by('kernel.redrive', 'admin');
 
@@ -138,6 +138,29 @@ select testing.must('verifier_1', testing.holding(
     'outdate', '{"p_reason": "moved"}', 'parser', 'moved'));
 select testing.must('admin_1', testing.on_campaign('redrive', '{}', 'parser', 'moved'));
 select is(testing.state('parser', 'moved'), 'ready', 'goes to ready what was outdated');
+
+-- Its own verdict, and that of its present attempt.
+select testing.class('own', '{"promotes": true}');
+select testing.verifying('lexer', 'own');
+select testing.judge('rejected', 'lexer', 'own');
+select testing.promoting('neighbour', 'own');
+select testing.clock_passes('1 hour');
+select testing.claim('lexer', 'own');
+select testing.submit('lexer', 'own', p_fingerprint => 'patch-2');
+select testing.open('third', 'own');
+select testing.must('admin_1', testing.on_campaign('park', '{}', 'lexer', 'own'));
+select testing.must('admin_1', testing.on_campaign('redrive', '{}', 'lexer', 'own'));
+select is(
+    testing.state('lexer', 'own'), 'attempted', 'goes by no verdict on an earlier attempt'
+);
+select testing.claim('third', 'own', 'worker_2');
+select testing.submit('third', 'own', 'worker_2');
+select testing.must('admin_1', testing.on_campaign('park', '{}', 'third', 'own'));
+select testing.must('admin_1', testing.on_campaign('redrive', '{}', 'third', 'own'));
+select is(
+    testing.state('third', 'own'), 'attempted', 'and by none on another campaign''s'
+);
+select is(testing.state('neighbour', 'own'), 'promoting', 'which goes on');
 
 -- Twice in a row, from each of the two.
 select testing.must('admin_1', testing.on_campaign('park', '{}', 'parser', 'in_accepted'));

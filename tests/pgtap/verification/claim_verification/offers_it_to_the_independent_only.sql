@@ -1,7 +1,7 @@
 -- kernel.claim_verification offers an attempt to nobody who had a hand in it.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(22);
+select plan(23);
 
 create function pg_temp.offered(p_verifier name, p_class text)
     returns boolean
@@ -88,6 +88,15 @@ select ok(
 
 grant worker_1 to verifier_1;
 select ok(not pg_temp.offered('verifier_1', 'ship'), 'offers nothing to a member of the worker');
+revoke worker_1 from verifier_1;
+
+grant worker_1 to verifier_1;
+alter role worker_1 rename to worker_renamed;
+select ok(
+    not pg_temp.offered('verifier_1', 'ship'),
+    'offers nothing to a member of a worker that was renamed meanwhile'
+);
+alter role worker_renamed rename to worker_1;
 revoke worker_1 from verifier_1;
 
 grant verifier_1 to worker_1;

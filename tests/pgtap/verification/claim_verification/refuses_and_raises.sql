@@ -1,7 +1,7 @@
 -- kernel.claim_verification refuses who is not enrolled, and raises what is misuse.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(17);
+select plan(18);
 
 select testing.attempted();
 
@@ -108,6 +108,11 @@ select testing.raises(
     $$ select * from kernel.claim_verification(
            p_class => 'fix', p_token => gen_random_uuid(), p_lease_for => '-1 hour') $$,
     'KN104', null, 'wants no lease that is over before it begins'
+);
+select testing.raises(
+    $$ select * from kernel.claim_verification(
+           p_class => 'ship', p_token => gen_random_uuid(), p_lease_for => '4 hours 1 second') $$,
+    'KN104', null, 'also where nothing waits that could be leased'
 );
 select is(testing.ledger_digest(true), :'before', 'and has written nothing then');
 

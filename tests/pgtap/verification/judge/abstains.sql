@@ -2,7 +2,7 @@
 -- time.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(23);
+select plan(24);
 
 create function pg_temp.abstain(p_verifier name, p_class text)
     returns text
@@ -125,6 +125,16 @@ select testing.submit('parser', 'one_each', p_fingerprint => 'patch-2');
 select is(
     pg_temp.abstain('verifier_2', 'one_each'), 'attempted',
     'counts the abstentions of the attempt, not those of the one before'
+);
+
+-- == of one campaign ==============================================================================
+
+select testing.class('neighbours', '{"abstain_budget": 2}');
+select testing.verifying('lexer', 'neighbours', 'verifier_1');
+select testing.judge('unverifiable', 'lexer', 'neighbours', 'verifier_1');
+select testing.attempted('parser', 'neighbours');
+select is(
+    pg_temp.abstain('verifier_2', 'neighbours'), 'attempted', 'counts those of the campaign alone'
 );
 
 -- == an abstention is no verdict ==================================================================

@@ -1,7 +1,7 @@
 -- kernel.judge refuses: one row in ledger.refusal, and nothing else is written.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(34);
+select plan(35);
 
 select testing.verifying();
 
@@ -167,6 +167,22 @@ set local session authorization verifier_1;
 select testing.refused(
     testing.judging(jsonb_build_object('p_bundle_sha256', testing.bundle_sha256('lexer'))),
     'bundle_mismatch', 'refuses the digest of another campaign''s bundle'
+);
+reset session authorization;
+
+-- So is that of an earlier attempt of the same campaign.
+select testing.class('earlier');
+select testing.verifying('parser', 'earlier');
+select testing.bundle_sha256('parser', 'earlier') as first \gset
+select testing.judge('rejected', 'parser', 'earlier');
+select testing.clock_passes('1 minute');
+select testing.claim('parser', 'earlier');
+select testing.submit('parser', 'earlier', p_fingerprint => 'patch-2');
+select testing.claim_verification('parser', 'earlier');
+set local session authorization verifier_1;
+select testing.refused(
+    testing.judging(jsonb_build_object('p_bundle_sha256', :'first'), 'parser', 'earlier'),
+    'bundle_mismatch', 'refuses the digest of an earlier attempt''s bundle'
 );
 reset session authorization;
 

@@ -1,0 +1,15 @@
+-- Verify fencepost:observation/guard on pg
+
+begin;
+
+\set function ledger.tg_observation__guard
+\ir ../_support/assert_trigger_function.psql
+
+\set relation ledger.observation
+select $list$
+    observation_10_guard before delete or update, each row: tg_observation__guard
+    observation_20_no_truncate before truncate, each statement: tg__append_only
+$list$ as triggers \gset
+\ir ../_support/assert_triggers.psql
+
+rollback;
