@@ -117,7 +117,7 @@ class Ledger:
     klass = "session"
 
     def __init__(self, database: str, principal: MakePrincipal, superuser: Superuser) -> None:
-        self._database = database
+        self.database = database
         self._principal = principal
         self._god = superuser(database)
         self._people: dict[tuple[str, int], Principal] = {}
@@ -145,7 +145,7 @@ class Ledger:
     def session(self, duty: str, number: int = 0) -> Session:
         """Open another session of a principal."""
         connection = psycopg.connect(
-            self.person(duty, number).conninfo(self._database), row_factory=dict_row
+            self.person(duty, number).conninfo(self.database), row_factory=dict_row
         )
         self._open.append(connection)
         return Session(connection, self.klass)
