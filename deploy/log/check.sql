@@ -22,9 +22,24 @@ create or replace function ledger.check_campaigns(p_class text)
     stable
     set search_path = pg_catalog, pg_temp
 as $fn$
-    -- Rebuilt from its events, each campaign is what its row says.
-    with replayed as (
+    -- Rebuilt from its events, each campaign is what its row says. Of losses no event says whether
+    -- they were counted.
+    with restored as (
         select e.campaign_id,
+               max(e.event_no) filter (where e.detail -> 'budgets' ? 'attempt') as attempt_no,
+               max(e.event_no) filter (where e.detail -> 'budgets' ? 'release') as release_no
+        from ledger.campaign_event as e
+        where e.class = p_class and e.transition = 'redrive'
+        group by e.campaign_id
+    ),
+    replayed as (
+        select e.campaign_id,
+               max(x.attempt_no) as attempts_restored_no,
+               max(x.release_no) as releases_restored_no,
+               count(*) filter (where e.transition in ('fail', 'reject', 'contradict')
+                                and e.event_no > coalesce(x.attempt_no, 0)) as failure_count,
+               count(*) filter (where e.transition = 'release'
+                                and e.event_no > coalesce(x.release_no, 0)) as release_count,
                count(*) as event_count,
                sum(t.generation_step) as generation,
                count(*) filter (where e.transition = 'claim') as attempt_count,
@@ -36,6 +51,7 @@ as $fn$
             on t.transition = e.transition
             and t.from_state = e.from_state
             and t.to_state = e.to_state
+        left join restored as x on x.campaign_id = e.campaign_id
         where e.class = p_class
         group by e.campaign_id
     ),
@@ -53,6 +69,16 @@ as $fn$
                            then 'generation' end,
                        case when c.event_count <> r.event_count then 'event_count' end,
                        case when c.attempt_count <> r.attempt_count then 'attempt_count' end,
+                       case when c.failure_count <> r.failure_count + case
+                               when r.attempts_restored_no is null
+                                   then coalesce(inherited.failure_count, 0)
+                               else 0
+                           end then 'failure_count' end,
+                       case when c.release_count <> r.release_count + case
+                               when r.releases_restored_no is null
+                                   then coalesce(inherited.release_count, 0)
+                               else 0
+                           end then 'release_count' end,
                        case when c.priority
                                is distinct from coalesce((given.detail ->> 'priority')::integer, 0)
                            then 'priority' end,
@@ -82,6 +108,8 @@ as $fn$
                end as differing
         from row_of as c
         full join replayed as r on r.campaign_id = c.campaign_id
+        left join ledger.campaign as inherited
+            on inherited.class = p_class and inherited.campaign_id = c.previous_campaign_id
         left join ledger.campaign_event as first
             on first.class = p_class and first.campaign_id = r.campaign_id and first.event_no = 1
         left join ledger.campaign_event as last

@@ -21,11 +21,13 @@ declare
     v_previous ledger.campaign;
     v_campaign ledger.campaign;
 begin
+    -- Locked, lest it be pruned meanwhile: what is gone when the lock is had is not inherited from.
     select c.* into v_previous
     from ledger.campaign as c
     where c.class = p_target.class and c.target = p_target.target
     order by c.campaign_id desc
-    limit 1;
+    limit 1
+    for key share;
     if v_previous.closed_at + v_class.reopen_within > p_at is not true then
         v_previous := null;
     end if;

@@ -56,6 +56,11 @@ begin
         limit p_limit
         for update skip locked
     loop
+        -- One may have been opened that inherits from it, before it was locked.
+        perform
+        from ledger.campaign as n
+        where n.class = p_class and n.previous_campaign_id = v_campaign.campaign_id;
+        continue when found;
         perform ledger.bury(v_campaign);
         v_campaigns := v_campaigns + 1;
     end loop;

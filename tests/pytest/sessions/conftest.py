@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 POLICY: dict[str, Any] = {"backoff_base": "0", "backoff_cap": "0", "backoff_jitter": 0}
 RESULT = {"base": "b" * 40, "commit": "c" * 40}
 
+# The ledger's clock, read from a table.
+STOPPED_CLOCK = """
+create schema testing;
+create table testing.clock as select clock_timestamp() as now;
+grant usage on schema testing to fencepost_owner;
+grant select on testing.clock to fencepost_owner;
+create or replace function ledger.clock() returns timestamptz language sql volatile
+    set search_path = pg_catalog, pg_temp
+    as $fn$ select c.now from testing.clock as c $fn$
+"""
+
 
 class Session:
     """One connection of one principal. Nothing is committed unless the test says so."""
@@ -106,11 +117,12 @@ class Ledger:
     klass = "session"
 
     def __init__(self, database: str, principal: MakePrincipal, superuser: Superuser) -> None:
-        self._database = database
+        self.database = database
         self._principal = principal
         self._god = superuser(database)
         self._people: dict[tuple[str, int], Principal] = {}
-        self._sessions: dict[tuple[str, int], Session] = {}
+        self._sessions: dict[tuple[str, int], Session | None] = {}
+        self._turn = 0
         self._open: list[psycopg.Connection[dict[str, Any]]] = []
         self._pool = ThreadPoolExecutor(max_workers=8)
         self.admin = self.session("admin")
@@ -133,7 +145,7 @@ class Ledger:
     def session(self, duty: str, number: int = 0) -> Session:
         """Open another session of a principal."""
         connection = psycopg.connect(
-            self.person(duty, number).conninfo(self._database), row_factory=dict_row
+            self.person(duty, number).conninfo(self.database), row_factory=dict_row
         )
         self._open.append(connection)
         return Session(connection, self.klass)
@@ -144,6 +156,22 @@ class Ledger:
         if known is None:
             known = self._sessions[duty, number] = self.session(duty, number)
         return known
+
+    def session_again(self, duty: str) -> Session:
+        """Return one of four sessions of a duty's first principal, another each time."""
+        self._turn += 1
+        kept = self._sessions.setdefault((duty, -1 - self._turn % 4), None)
+        if kept is None:
+            kept = self._sessions[duty, -1 - self._turn % 4] = self.session(duty)
+        return kept
+
+    def stop_clock(self) -> None:
+        """Let the ledger's time stand still, from now on."""
+        self._god.execute(STOPPED_CLOCK)
+
+    def tick(self, by: str) -> None:
+        """Move the stopped clock on."""
+        self._god.execute("update testing.clock set now = now + %s::interval", (by,))
 
     def define_class(self, **policy: object) -> None:
         """Define the class anew."""
