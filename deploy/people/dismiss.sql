@@ -35,7 +35,7 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('dismiss', p_class);
     end if;
-    -- Held: several seats are locked below, and kernel.define_class would lock them in another order.
+    -- Held: several seats are locked below; kernel.define_class would lock them in another order.
     v_class := ledger.hold_class(p_class);
 
     v_receipt.outcome   := 'ok';

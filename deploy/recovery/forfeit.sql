@@ -28,6 +28,6 @@ comment on function ledger.forfeit(ledger.campaign, timestamptz) is
 $doc$Why the lease of a campaign may be taken back at p_at; null while it may not, or where there
 is none.
 
-A claim that was under way as its principal was dismissed commits a lease that no dismissal saw.$doc$;
+A claim under way while its principal is dismissed commits a lease that no dismissal saw.$doc$;
 
 commit;
