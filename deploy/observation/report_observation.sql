@@ -28,19 +28,19 @@ create or replace function kernel.report_observation(
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_oid         oid;
-    v_content     bytea;
-    v_class       ledger.class;
-    v_target      ledger.target;
-    v_observation ledger.observation;
-    v_campaign    ledger.campaign;
-    v_last_id     bigint;
-    v_note        text;
-    v_move        text;
-    v_to_state    text;
-    v_now         timestamptz;
+    v_oid          oid;
+    v_content      bytea;
+    v_class        ledger.class;
+    v_target       ledger.target;
+    v_observation  ledger.observation;
+    v_campaign     ledger.campaign;
+    v_last_id      bigint;
+    v_note         text;
+    v_move         text;
+    v_to_state     text;
+    v_now          timestamptz;
     v_next_slot_at timestamptz;
-    v_receipt     kernel.receipt;
+    v_receipt      kernel.receipt;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);

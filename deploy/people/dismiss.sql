@@ -19,14 +19,14 @@ create or replace function kernel.dismiss(p_class text, p_principal text, p_duty
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_class    ledger.class;
-    v_before   ledger.enrolment;
-    v_campaign ledger.campaign;
+    v_class       ledger.class;
+    v_before      ledger.enrolment;
+    v_campaign    ledger.campaign;
     v_campaign_id bigint;
     v_generation  bigint;
-    v_states   text[];
-    v_now      timestamptz;
-    v_receipt  kernel.receipt;
+    v_states      text[];
+    v_now         timestamptz;
+    v_receipt     kernel.receipt;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);

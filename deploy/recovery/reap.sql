@@ -19,16 +19,16 @@ create or replace function kernel.reap(p_class text, p_limit integer default 100
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_class    ledger.class;
-    v_now      timestamptz;
-    v_left     integer := p_limit;
-    v_at       timestamptz;
-    v_reason   text;
-    v_campaign ledger.campaign;
+    v_class       ledger.class;
+    v_now         timestamptz;
+    v_left        integer := p_limit;
+    v_at          timestamptz;
+    v_reason      text;
+    v_campaign    ledger.campaign;
     v_campaign_id bigint;
-    v_reaped   integer;
-    v_locked   integer := 0;
-    v_is_had   boolean;
+    v_reaped      integer;
+    v_locked      integer := 0;
+    v_is_had      boolean;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
