@@ -4,8 +4,6 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function ledger.checkpoint_digest(ledger.checkpoint);
-drop function ledger.log_digest(text, integer, xid8, integer, xid8);
 drop type kernel.checkpoint;
 drop table ledger.checkpoint;
 

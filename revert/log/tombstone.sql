@@ -4,8 +4,6 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function ledger.is_pruned_now(text, bigint);
 drop table ledger.tombstone;
-drop function ledger.tg__kept_with_campaign();
 
 commit;
