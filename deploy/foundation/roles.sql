@@ -6,6 +6,18 @@
 begin;
 set local search_path = pg_catalog, pg_temp;
 
+-- In another encoding one text has other bytes, and a client's may not fit at all.
+do $do$
+begin
+    if current_setting('server_encoding') <> 'UTF8' then
+        raise exception 'database "%" is encoded in %', current_database(),
+            current_setting('server_encoding')
+            using detail = 'The ledger keeps what people and programs write, in any script.',
+                  hint   = 'Create the database with: encoding ''UTF8'' template template0';
+    end if;
+end
+$do$;
+
 do $do$
 declare
     v_role text;
