@@ -1153,6 +1153,3 @@ def test_the_ledger_does_what_the_rules_say(
     assert world.steps >= STEPS
     if STEPS >= 10000:
         assert set(made) == TRANSITIONS
-
-
-# The control: each of these faults is found.
