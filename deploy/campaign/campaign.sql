@@ -107,6 +107,11 @@ create index campaign_accepted_ix
     on ledger.campaign (class, next_attempt_at, campaign_id)
     where state = 'accepted';
 
+-- What has waited longest for a verdict or a promotion: the reaper parks it.
+create index campaign_term_ix
+    on ledger.campaign (class, state, phase_since)
+    where state in ('attempted', 'accepted');
+
 -- Live leases: by token for a repeated claim, all of a class for the reaper. Not the expiry, so
 -- that a renewal stays heap-only.
 create unique index campaign_lease_uq

@@ -76,14 +76,16 @@ begin
           and c.state = 'ready'
           and c.priority = v_priority
           and c.next_attempt_at <= v_now
-          and not exists (
-              select
+          and (
+              -- Not "not exists": that is planned as a join with the whole log.
+              select e.event_no
               from ledger.campaign_event as e
               where e.class = p_class.class
                 and e.campaign_id = c.campaign_id
                 and e.transition in ('claim_verification', 'claim_promotion')
                 and e.by_principal = session_user
-          )
+              limit 1
+          ) is null
         order by c.next_attempt_at, c.campaign_id
         limit 1
         for no key update skip locked;

@@ -33,6 +33,14 @@ create table ledger.target (
     )
 );
 
+-- When the next slot is due that nobody has begun; and those that somebody has.
+create index target_slot_ix
+    on ledger.target (class, next_slot_at)
+    where retired_at is null and slot_begun_at is null;
+create index target_begun_ix
+    on ledger.target (class)
+    where retired_at is null and slot_begun_at is not null;
+
 comment on table ledger.target is
     'A watched thing of a class, and the schedule of its observation.';
 comment on column ledger.target.location is

@@ -103,8 +103,9 @@ begin
         select c.*
         from ledger.campaign as c
         where c.class = p_class
-          and ((c.state = 'attempted' and c.phase_since + v_class.verify_within <= v_now)
-               or (c.state = 'accepted' and c.phase_since + v_class.promote_within <= v_now))
+          and c.state in ('attempted', 'accepted')
+          and ((c.state = 'attempted' and c.phase_since <= v_now - v_class.verify_within)
+               or (c.state = 'accepted' and c.phase_since <= v_now - v_class.promote_within))
         limit v_left
         for no key update skip locked
     loop

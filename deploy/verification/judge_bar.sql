@@ -5,7 +5,6 @@ set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
 create or replace function ledger.bar_of(
-    p_principal       name,
     p_principal_oid   oid,
     p_class           text,
     p_campaign_id     bigint,
@@ -18,17 +17,22 @@ create or replace function ledger.bar_of(
     set search_path = pg_catalog, pg_temp
 as $fn$
 declare
+    v_principal     name;
     v_worker_oid    oid;
     v_worker_family text;
     v_family        text;
 begin
+    -- Its name is not an argument: the collation of "name" would be that of the other arguments too,
+    -- and then no index would serve them.
+    select r.rolname into v_principal from pg_catalog.pg_roles as r where r.oid = p_principal_oid;
+
     -- Who tried it does not judge it. A lease given back without a result is no try.
     perform
     from ledger.attempt as a
     where a.class = p_class
       and a.campaign_id = p_campaign_id
       and a.ending is distinct from 'released'
-      and (a.principal = p_principal or a.principal_oid = p_principal_oid);
+      and (a.principal = v_principal or a.principal_oid = p_principal_oid);
     if found then
         return 'self_verdict';
     end if;
@@ -50,7 +54,7 @@ begin
     if p_separate_family then
         select p.family into v_family
         from ledger.principal as p
-        where p.principal = p_principal;
+        where p.principal = v_principal;
         if (v_family <> v_worker_family) is not true then
             return 'same_family';
         end if;
@@ -59,11 +63,11 @@ begin
 end
 $fn$;
 
-comment on function ledger.bar_of(name, oid, text, bigint, integer, boolean) is
+comment on function ledger.bar_of(oid, text, bigint, integer, boolean) is
 $doc$Why a principal may not judge or promote an attempt; null where it may.
 
 Parameters
-    p_principal, p_principal_oid           the principal
+    p_principal_oid                        the principal
     p_class, p_campaign_id, p_attempt_no   the attempt
     p_separate_family                      whether the campaign wants another model family
 
@@ -81,7 +85,7 @@ create or replace function ledger.judge_bar(
     stable
     set search_path = pg_catalog, pg_temp
 as $fn$
-    select ledger.bar_of(session_user, ledger.session_oid(), p_class, p_campaign_id, p_attempt_no,
+    select ledger.bar_of(ledger.session_oid(), p_class, p_campaign_id, p_attempt_no,
                          p_separate_family);
 $fn$;
 
@@ -101,7 +105,7 @@ as $fn$
         where e.class = p_campaign.class
           and e.duty = 'verifier'
           and ledger.is_member(e.principal_oid, 'fencepost_verifier')
-          and ledger.bar_of(e.principal, e.principal_oid, p_campaign.class, p_campaign.campaign_id,
+          and ledger.bar_of(e.principal_oid, p_campaign.class, p_campaign.campaign_id,
                             p_campaign.attempt_count, p_campaign.separate_family) is null
     );
 $fn$;

@@ -26,9 +26,18 @@ begin
     -- Who could claim nothing while the class is paused is not told that something is due.
     select c.is_paused into v_is_paused from ledger.class as c where c.class = p_class;
     if not v_is_paused and ledger.is_enrolled(p_class, 'worker') then
-        select min(c.next_attempt_at) into v_due
-        from ledger.campaign as c
-        where c.class = p_class and c.state = 'ready';
+        -- The head of each priority, as a claim looks for it.
+        select min(h.next_attempt_at) into v_due
+        from generate_series(0, 3) as p (priority)
+        cross join lateral (
+            select c.next_attempt_at
+            from ledger.campaign as c
+            where c.class = p_class
+              and c.state = 'ready'
+              and c.priority = p.priority::smallint
+            order by c.next_attempt_at
+            limit 1
+        ) as h;
     end if;
     if not v_is_paused and ledger.is_enrolled(p_class, 'verifier') then
         select least(
@@ -43,10 +52,15 @@ begin
     end if;
     if ledger.is_enrolled(p_class, 'sensor') then
         -- A slot that somebody has begun is offered again only when he does not report it in time.
-        select least(v_due, min(greatest(t.next_slot_at, t.slot_begun_at + t.observe_within)))
-        into v_due
-        from ledger.target as t
-        where t.class = p_class and t.retired_at is null;
+        select least(
+            v_due,
+            (select min(t.next_slot_at)
+             from ledger.target as t
+             where t.class = p_class and t.retired_at is null and t.slot_begun_at is null),
+            (select min(greatest(t.next_slot_at, t.slot_begun_at + t.observe_within))
+             from ledger.target as t
+             where t.class = p_class and t.retired_at is null and t.slot_begun_at is not null)
+        ) into v_due;
     end if;
     return v_due;
 end

@@ -6,6 +6,6 @@ set local role fencepost_owner;
 
 drop function ledger.has_judge(ledger.campaign);
 drop function ledger.judge_bar(text, bigint, integer, boolean);
-drop function ledger.bar_of(name, oid, text, bigint, integer, boolean);
+drop function ledger.bar_of(oid, text, bigint, integer, boolean);
 
 commit;

@@ -66,6 +66,7 @@ $list$ as constraints, $list$
     campaign_previous_ix (class, previous_campaign_id): previous_campaign_id is not null
     campaign_ready_ix (class, priority, next_attempt_at, campaign_id): state = 'ready'
     campaign_target_ix (class, target, campaign_id)
+    campaign_term_ix (class, state, phase_since): state = any ('attempted', 'accepted')
 $list$ as indexes
 \gset
 \ir ../_support/assert_table.psql

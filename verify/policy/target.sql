@@ -25,7 +25,10 @@ $list$ as columns, $list$
     target_is_observed_within_bounds
     target_name_is_bounded
     target_pk
-$list$ as constraints, '' as indexes
+$list$ as constraints, $list$
+    target_begun_ix (class): retired_at is null and slot_begun_at is not null
+    target_slot_ix (class, next_slot_at): retired_at is null and slot_begun_at is null
+$list$ as indexes
 \gset
 \ir ../_support/assert_table.psql
 

@@ -4,7 +4,6 @@ begin;
 
 \set function ledger.bar_of
 select $list$
-    p_principal       name
     p_principal_oid   oid
     p_class           text
     p_campaign_id     bigint
