@@ -22,8 +22,8 @@ declare
     v_worker_family text;
     v_family        text;
 begin
-    -- Its name is not an argument: the collation of "name" would be that of the other arguments too,
-    -- and then no index would serve them.
+    -- Its name is not an argument: the collation of "name" would be that of the other arguments
+    -- too, and then no index would serve them.
     select r.rolname into v_principal from pg_catalog.pg_roles as r where r.oid = p_principal_oid;
 
     -- Who tried it does not judge it. A lease given back without a result is no try.
