@@ -347,6 +347,9 @@ class Git:
             writer.kill()
             reader.kill()
             raise
+        finally:
+            with contextlib.suppress(BrokenPipeError):  # closing writes what is still held
+                reader.stdin.close()
 
     def _chunks(self, writer: subprocess.Popen[bytes]) -> Iterator[bytes]:
         """Yield what git writes as it comes."""
