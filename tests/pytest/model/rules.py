@@ -513,10 +513,11 @@ class Rules:
         verdict: str,
         fingerprint: str,
         *,
-        digest: bool,
+        digest: bytes,
+        is_its: bool,
         evidence: bool,
     ) -> Answer:
-        """Give a verdict; *digest* says whether it names the bundle's own."""
+        """Give a verdict on *digest*; *is_its* says whether the attempt's bundle has that one."""
         self.require(under[1], "verifier")
         content = ("judge", verdict, fingerprint, digest, evidence)
         repeated = self.repeated(campaign, "verdict", under, content)
@@ -529,7 +530,7 @@ class Rules:
         bar = self.bar(principal, campaign)
         if bar is not None:
             raise Refused(bar)
-        if verdict != "unverifiable" and not digest:
+        if verdict != "unverifiable" and not is_its:
             raise Refused("bundle_mismatch")
         if verdict == "accepted":
             if fingerprint != attempt.fingerprint:

@@ -5,7 +5,8 @@ or undone. The rules (rules.py) say what must be answered and what the class mus
 it; the ledger says what was answered and what it looks like. Time stands still but for the steps
 that move it: the copy of the ledger that is tested reads its clock from a table.
 
-FENCEPOST_MODEL_STEPS says how many steps to take, 10,000 where it is not set.
+The lives are the same in every run, 10,000 steps, so that a failure is never a matter of luck.
+FENCEPOST_MODEL_STEPS takes as many steps as it says, of lives that are drawn anew.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
     from tests.pytest.conftest import Connection, MakePrincipal, Superuser
 
-STEPS = int(os.environ.get("FENCEPOST_MODEL_STEPS", "10000"))
+DRAWN_ANEW = os.environ.get("FENCEPOST_MODEL_STEPS")
+STEPS = int(DRAWN_ANEW or 10000)
 STEPS_OF_A_LIFE = 125
 BEGIN = int(datetime(2026, 9, 1, tzinfo=UTC).timestamp())
 
@@ -704,21 +706,25 @@ class Life(RuleBasedStateMachine):
             "order by attempt_no desc limit 1",
             (self.klass, held.campaign.number),
         ).fetchone()
+        is_its = digest and made is not None
+        bundle = made[0] if made is not None and digest else SHA256
         given = {
             "p_verdict": verdict,
-            "p_bundle_sha256": made[0] if made is not None and digest else SHA256,
+            "p_bundle_sha256": bundle,
             "p_fingerprint": own,
             "p_command": "true",
             "p_exit_code": 0 if verdict == "accepted" else 1,
             "p_reason": None if verdict == "accepted" else "no",
         } | (EVIDENCE if evidence else {})
-        model, is_its = self.model, digest and made is not None
+        model = self.model
         self.say(
             held,
             call,
             "judge",
             given,
-            lambda c, u: model.judge(c, u, verdict, own, digest=is_its, evidence=evidence),
+            lambda c, u: model.judge(
+                c, u, verdict, own, digest=bundle, is_its=is_its, evidence=evidence
+            ),
         )
 
     @move(
@@ -1129,6 +1135,7 @@ def live(world: World, steps: int) -> None:
             max_examples=max(1, steps // 100),
             stateful_step_count=STEPS_OF_A_LIFE,
             deadline=None,
+            derandomize=not DRAWN_ANEW,
             database=None,
             phases=[Phase.generate],  # a life is not made shorter by leaving steps out
             suppress_health_check=list(HealthCheck),
