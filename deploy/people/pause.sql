@@ -17,6 +17,7 @@ create or replace function ledger.set_paused(
 as $fn$
 declare
     v_before  ledger.class;
+    v_now     timestamptz;
     v_receipt kernel.receipt;
 begin
     perform ledger.known_class(p_class);
@@ -33,7 +34,11 @@ begin
         return v_receipt;
     end if;
 
-    update ledger.class as c set is_paused = p_is_paused where c.class = p_class;
+    v_now := ledger.clock();
+    update ledger.class as c
+    set is_paused  = p_is_paused,
+        resumed_at = case when p_is_paused then c.resumed_at else v_now end
+    where c.class = p_class;
     perform ledger.log_config(
         p_class, p_function, p_class,
         jsonb_build_object('is_paused', v_before.is_paused),
@@ -88,7 +93,8 @@ Parameters
     p_reason  why, up to 4096 bytes; or null
 
 Whatever finishes or records goes on: submissions, rejections, promotions, observations, the reaper.
-Leases that are lost meanwhile are not counted against a budget.
+Leases that are lost meanwhile are not counted against a budget. Nothing parks for verify_within or
+promote_within: with nobody allowed to claim, nobody is late.
 
 Answers
     ok (duplicate: it was so already), forbidden

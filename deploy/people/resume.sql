@@ -36,6 +36,9 @@ Parameters
     p_class   the class
     p_reason  why, up to 4096 bytes; or null
 
+Whatever waits for a verdict or a promotion has all of verify_within or promote_within again, from
+now on.
+
 Answers
     ok (duplicate: it was going on already), forbidden
 

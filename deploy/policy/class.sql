@@ -33,6 +33,7 @@ create table ledger.class (
     refusal_retention        interval not null,
     epoch                    integer  not null default 0,
     is_paused                boolean  not null default false,
+    resumed_at               timestamptz,
     retired_at               timestamptz,
 
     constraint class_pk primary key (class),
@@ -72,8 +73,10 @@ comment on column ledger.class.verification_loss_budget is 'Lost verifications u
 comment on column ledger.class.promotion_loss_budget is 'Lost promotions until it parks.';
 comment on column ledger.class.abstain_budget is
     'Distinct principals that abstain from one attempt until it parks.';
-comment on column ledger.class.verify_within is 'From submission to a verdict, or it parks.';
-comment on column ledger.class.promote_within is 'From acceptance to a promotion, or it parks.';
+comment on column ledger.class.verify_within is
+    'From submission to a verdict, or it parks; begins anew when the class is resumed.';
+comment on column ledger.class.promote_within is
+    'From acceptance to a promotion, or it parks; begins anew when the class is resumed.';
 comment on column ledger.class.backoff_base is 'The wait after the first unsuccessful attempt.';
 comment on column ledger.class.backoff_cap is 'The longest wait, before jitter.';
 comment on column ledger.class.backoff_jitter is
@@ -96,6 +99,8 @@ comment on column ledger.class.retention is
 comment on column ledger.class.refusal_retention is 'How long a refusal is kept, at least.';
 comment on column ledger.class.is_paused is
     'Claims give no row and nothing is accepted; what is under way is finished and recorded.';
+comment on column ledger.class.resumed_at is
+    'When it last went on after a pause: no term of its campaigns began before.';
 comment on column ledger.class.retired_at is
     'When it was retired: nothing opens in it any more; null while it is in use.';
 comment on column ledger.class.epoch is 'Raised after a restore or a failover that lost commits.';

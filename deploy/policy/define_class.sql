@@ -124,6 +124,7 @@ begin
         select c.* into v_present from ledger.class as c where c.class = p_class for update;
         v_policy.epoch      := v_present.epoch;
         v_policy.is_paused  := v_present.is_paused;
+        v_policy.resumed_at := v_present.resumed_at;
         v_policy.retired_at := v_present.retired_at;
     end if;
     if v_present.retired_at is not null then

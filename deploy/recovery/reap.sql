@@ -98,14 +98,21 @@ begin
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
 
+    -- Nobody may claim while the class is paused, so nobody is late, and no term began before it went
+    -- on. The two conditions stay apart: the index knows phase_since and nothing else.
     v_now := ledger.clock();
     for v_campaign in
         select c.*
         from ledger.campaign as c
         where c.class = p_class
           and c.state in ('attempted', 'accepted')
-          and ((c.state = 'attempted' and c.phase_since <= v_now - v_class.verify_within)
-               or (c.state = 'accepted' and c.phase_since <= v_now - v_class.promote_within))
+          and not v_class.is_paused
+          and ((c.state = 'attempted'
+                and c.phase_since <= v_now - v_class.verify_within
+                and (v_class.resumed_at <= v_now - v_class.verify_within) is not false)
+               or (c.state = 'accepted'
+                   and c.phase_since <= v_now - v_class.promote_within
+                   and (v_class.resumed_at <= v_now - v_class.promote_within) is not false))
         limit v_left
         for no key update skip locked
     loop
@@ -143,7 +150,8 @@ Parameters
     p_limit  how many moves at most, 1 to 10000
 
 Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
-returns fewer rows than p_limit. While the class is paused, losses are not counted.
+returns fewer rows than p_limit. While the class is paused, losses are not counted, and nothing is
+parked for having waited.
 
 Answers
     one ok row per move, its note the transition (lose, lose_verification, lose_promotion, expire);

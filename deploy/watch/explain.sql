@@ -27,6 +27,7 @@ declare
     v_kind     text;
     v_who      text;
     v_limit    integer;
+    v_term     text;
     v_where    text;
     v_next     text;
 begin
@@ -74,6 +75,16 @@ begin
         v_limit := v_class.verification_limit;
     end if;
 
+    v_term := case
+        when v_class.is_paused then ' All of its term begins anew then.'
+        when v_campaign.state = 'attempted' then format(
+            ' Without a verdict it parks at %s.',
+            greatest(v_campaign.phase_since, v_class.resumed_at) + v_class.verify_within)
+        else format(
+            ' Unless it is promoted it parks at %s.',
+            greatest(v_campaign.phase_since, v_class.resumed_at) + v_class.promote_within)
+    end;
+
     v_next := case
         when v_campaign.state in ('leased', 'verifying', 'promoting') then concat(
             format('%s %s (%s) holds it until %s%s. ',
@@ -112,10 +123,8 @@ begin
                 else format('%s may claim it now.', v_who)
             end,
             case v_campaign.state
-                when 'attempted' then format(' Without a verdict it parks at %s.',
-                                             v_campaign.phase_since + v_class.verify_within)
-                when 'accepted' then format(' Unless it is promoted it parks at %s.',
-                                            v_campaign.phase_since + v_class.promote_within)
+                when 'ready' then null
+                else v_term
             end
         )
         when v_campaign.state = 'verified' then format(

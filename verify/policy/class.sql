@@ -32,6 +32,7 @@ select $list$
     refusal_retention        interval                 not null
     epoch                    integer                  not null default 0
     is_paused                boolean                  not null default false
+    resumed_at               timestamp with time zone
     retired_at               timestamp with time zone
 $list$ as columns, $list$
     class_backoff_is_ordered

@@ -1,7 +1,7 @@
 -- kernel.resume lets a paused class go on.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(20);
+select plan(21);
 
 select testing.callable_by('kernel.resume', 'admin');
 
@@ -30,6 +30,7 @@ select row_eq(
         '{"is_paused": false, "reason": "they have moved"}'::jsonb),
     'records who resumed it, and why'
 );
+select testing.clock_passes('1 minute');
 select testing.duplicate(
     $$ select * from kernel.resume(p_class => 'fix') $$, 'repeated is a duplicate'
 );
@@ -37,6 +38,13 @@ select testing.duplicate(
     $$ select * from kernel.resume(p_class => 'ship') $$, 'as it is where nothing was paused'
 );
 reset session authorization;
+select results_eq(
+    $$ select c.class, c.resumed_at from ledger.class as c where c.class in ('fix', 'ship')
+       order by c.class $$,
+    $$ values ('fix'::text, testing.clock() - interval '1 minute'),
+              ('ship', null::timestamptz) $$,
+    'it is noted when that was, since terms begin anew'
+);
 
 -- == it goes on ===================================================================================
 

@@ -31,7 +31,7 @@ select is(
       "reopen_within": "24:00:00", "promotes": false, "separate_family": false,
       "needs_evidence": false, "seats": null, "verification_limit": null,
       "priority_step": "01:00:00", "retention": "2160:00:00", "refusal_retention": "2160:00:00",
-      "epoch": 0, "is_paused": false, "retired_at": null}'::jsonb,
+      "epoch": 0, "is_paused": false, "resumed_at": null, "retired_at": null}'::jsonb,
     'kernel.define_class gives every key that is not named its default'
 );
 select row_eq(
@@ -64,7 +64,7 @@ select is(
       "reopen_within": "00:00:00", "promotes": true, "separate_family": true,
       "needs_evidence": true, "seats": 3, "verification_limit": 10000,
       "priority_step": "00:00:00", "retention": "876600:00:00", "refusal_retention": "168:00:00",
-      "epoch": 0, "is_paused": false, "retired_at": null}'::jsonb,
+      "epoch": 0, "is_paused": false, "resumed_at": null, "retired_at": null}'::jsonb,
     'kernel.define_class keeps all twenty-five keys, durations in real hours'
 );
 select row_eq(

@@ -1,7 +1,7 @@
 -- kernel.explain says in plain words why a campaign is where it is, and what would move it.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(42);
+select plan(43);
 
 select testing.callable_by('kernel.explain', 'admin', 'auditor');
 
@@ -105,9 +105,18 @@ select is(
 );
 select testing.must('admin_1', testing.call('pause', '{"p_class": "fix"}'));
 select matches(
-    testing.explained(), 'The class is paused: nobody may claim it', 'attempted in a paused class'
+    testing.explained(),
+    '[.] The class is paused: nobody may claim it[.] kernel[.]resume lets it go on[.] All of its '
+    'term begins anew then[.]$',
+    'attempted in a paused class'
 );
+select testing.clock_passes('30 days');
 select testing.must('admin_1', testing.call('resume', '{"p_class": "fix"}'));
+select matches(
+    testing.explained(), 'Without a verdict it parks at 2026-10-08 04:20:00[+]00[.]$',
+    'attempted in a class that was resumed: the term as it is reckoned now'
+);
+select testing.clock_is('2026-09-01 04:20+00');
 select testing.claim_verification();
 select testing.judge('unverifiable', p_reason => 'no network');
 select matches(

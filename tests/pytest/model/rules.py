@@ -212,6 +212,7 @@ class Rules:
     enrolled: set[tuple[str, str]]
     now: int
     is_paused: bool = False
+    resumed_at: int | None = None
     epoch: int = 0
     campaigns: list[Campaign] = field(default_factory=list)
     refusals: int = 0
@@ -630,9 +631,10 @@ class Rules:
             "accepted": ("promote_within", self.policy.promote_within),
         }
         for campaign in self.campaigns:
-            if campaign.state in terms:
+            if campaign.state in terms and not self.is_paused:
                 name, term = terms[campaign.state]
-                if campaign.phase_since + term <= self.now:
+                since = max(campaign.phase_since, self.resumed_at or campaign.phase_since)
+                if since + term <= self.now:
                     self.move(campaign, "parked", name)
                     answers.append(Answer(moved=True, note="expire", campaign=campaign))
         return answers
@@ -911,6 +913,8 @@ class Rules:
         """Stop a class, or let it go on."""
         is_so = self.is_paused is is_paused
         self.is_paused = is_paused
+        if not is_so and not is_paused:
+            self.resumed_at = self.now
         return Answer(duplicate=is_so)
 
     def define_class(self, policy: Policy) -> Answer:

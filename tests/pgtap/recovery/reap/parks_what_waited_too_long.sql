@@ -1,7 +1,7 @@
 -- kernel.reap parks what nobody judged within verify_within, or promoted within promote_within.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(28);
+select plan(38);
 
 -- == without a verdict ============================================================================
 
@@ -210,6 +210,86 @@ select is_empty(
     'parks nothing that is ready or verified, however long'
 );
 reset session authorization;
+
+-- == paused =======================================================================================
+
+select testing.clock_is('2027-10-01 03:00+00');
+select testing.class('stopped', '{"promotes": true, "verify_within": "2 hours",
+                                  "promote_within": "1 hour"}');
+select testing.accepted('accepted', 'stopped');
+select testing.attempted('attempted', 'stopped');
+select testing.clock_passes('40 minutes');
+select testing.must('admin_1', $$ select * from kernel.pause(p_class => 'stopped') $$);
+select testing.clock_passes('10 days');
+set local session authorization reaper_1;
+select is_empty(
+    $$ select * from kernel.reap(p_class => 'stopped') $$,
+    'parks nothing while the class is paused: nobody might have claimed it'
+);
+reset session authorization;
+select testing.must('admin_1', $$ select * from kernel.pause(p_class => 'stopped') $$);
+select testing.must('admin_1', $$ select * from kernel.define_class(
+    p_class => 'stopped', p_policy => '{"promotes": true, "verify_within": "2 hours",
+                                        "promote_within": "1 hour", "seats": 3}') $$);
+select testing.must('admin_1', $$ select * from kernel.resume(p_class => 'stopped') $$);
+set local session authorization reaper_1;
+select is_empty(
+    $$ select * from kernel.reap(p_class => 'stopped') $$,
+    'nor what ran out meanwhile, when it goes on'
+);
+reset session authorization;
+select testing.clock_passes('59:59.999999');
+set local session authorization reaper_1;
+select is_empty($$ select * from kernel.reap(p_class => 'stopped') $$, 'nor within the term');
+reset session authorization;
+-- Resumed again, and defined anew: neither begins a term.
+select testing.must('admin_1', $$ select * from kernel.resume(p_class => 'stopped') $$);
+select testing.must('admin_1', $$ select * from kernel.define_class(
+    p_class => 'stopped', p_policy => '{"promotes": true, "verify_within": "2 hours",
+                                        "promote_within": "1 hour"}') $$);
+select testing.clock_passes('0.000001 seconds');
+set local session authorization reaper_1;
+select results_eq(
+    $$ select campaign_id, note, state from kernel.reap(p_class => 'stopped') $$,
+    $$ values (testing.id('accepted', 'stopped'), 'expire'::text, 'parked'::text) $$,
+    'but what had promote_within again from then on'
+);
+reset session authorization;
+select is(
+    (testing.campaign('accepted', 'stopped')).parked_for, 'promote_within', 'and names the term'
+);
+-- Redriven after the resumption: its term begins with that, as it does elsewhere.
+select testing.must('admin_1', testing.on_campaign('redrive', '{}', 'accepted', 'stopped'));
+select testing.clock_passes('59:59.999999');
+set local session authorization reaper_1;
+select is_empty($$ select * from kernel.reap(p_class => 'stopped') $$, 'nor within verify_within');
+reset session authorization;
+select testing.clock_passes('0.000001 seconds');
+set local session authorization reaper_1;
+select results_eq(
+    $$ select campaign_id, note from kernel.reap(p_class => 'stopped') order by campaign_id $$,
+    $$ select testing.id(t.target, 'stopped'), 'expire'
+       from unnest(array['accepted', 'attempted']) as t (target) order by 1 $$,
+    'and what had verify_within again, or began its term after that'
+);
+reset session authorization;
+select is(
+    (testing.campaign('attempted', 'stopped')).parked_for, 'verify_within', 'and names the term'
+);
+
+-- Leases are taken back all the while; what comes of that waits like the rest.
+select testing.class('halted', '{"verify_within": "1 hour"}');
+select testing.verifying('parser', 'halted');
+select testing.must('admin_1', $$ select * from kernel.pause(p_class => 'halted') $$);
+select testing.clock_passes('2 hours');
+set local session authorization reaper_1;
+select results_eq(
+    $$ select note, state from kernel.reap(p_class => 'halted') $$,
+    $$ values ('lose_verification'::text, 'attempted'::text) $$,
+    'takes a verification back while the class is paused, and does not park it too'
+);
+reset session authorization;
+select is(testing.state('parser', 'halted'), 'attempted', 'it waits to be judged');
 
 -- == within the limit =============================================================================
 
