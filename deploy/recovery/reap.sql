@@ -19,16 +19,18 @@ create or replace function kernel.reap(p_class text, p_limit integer default 100
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_class       ledger.class;
-    v_now         timestamptz;
-    v_left        integer := p_limit;
-    v_at          timestamptz;
-    v_reason      text;
-    v_campaign    ledger.campaign;
-    v_campaign_id bigint;
-    v_reaped      integer;
-    v_locked      integer := 0;
-    v_is_had      boolean;
+    c_written_every constant interval := '1 minute';
+    v_class         ledger.class;
+    v_now           timestamptz;
+    v_left          integer := p_limit;
+    v_at            timestamptz;
+    v_reason        text;
+    v_campaign      ledger.campaign;
+    v_campaign_id   bigint;
+    v_reaped        integer;
+    v_locked        integer := 0;
+    v_locked_before integer;
+    v_is_had        boolean;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -130,14 +132,31 @@ begin
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
 
+    -- A pass that says nothing new is written once in a while: an idle reaper writes no more.
     v_now    := ledger.clock();
     v_reaped := p_limit - v_left;
-    insert into ledger.reaper_pass as r (class, principal, passed_at, reaped_count, locked_count)
-    values (p_class, session_user, v_now, v_reaped, v_locked)
-    on conflict (class, principal) do update
-    set passed_at    = excluded.passed_at,
-        reaped_count = r.reaped_count + excluded.reaped_count,
-        locked_count = excluded.locked_count;
+    select r.locked_count into v_locked_before
+    from ledger.reaper_pass as r
+    where r.class = p_class
+    order by r.passed_at desc
+    limit 1;
+    if v_reaped > 0 or v_locked is distinct from v_locked_before or not exists (
+        select
+        from ledger.reaper_pass as r
+        where r.class = p_class
+          and r.principal = session_user
+          and r.passed_at > v_now - c_written_every
+          and r.passed_at <= v_now
+    ) then
+        insert into ledger.reaper_pass as r
+            (class, principal, passed_at, reaped_count, locked_count)
+        values
+            (p_class, session_user, v_now, v_reaped, v_locked)
+        on conflict (class, principal) do update
+        set passed_at    = excluded.passed_at,
+            reaped_count = r.reaped_count + excluded.reaped_count,
+            locked_count = excluded.locked_count;
+    end if;
 end
 $fn$;
 
@@ -152,6 +171,9 @@ Parameters
 Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
 returns fewer rows than p_limit. While the class is paused, losses are not counted, and nothing is
 parked for having waited.
+
+That it passed is written when it took something or found another number of leases locked, and
+otherwise once a minute: a reaper with nothing to do writes no more than that.
 
 Answers
     one ok row per move, its note the transition (lose, lose_verification, lose_promotion, expire);

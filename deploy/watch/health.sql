@@ -82,7 +82,7 @@ as $fn$
     left join passed as r on true
     cross join lateral (values
         ('reaper_last_pass_s', r.since_s, coalesce(r.since_s < 600, w.campaigns = 0),
-         'Since a reaper last went over the class; null: never. Start one.'),
+         'Since a reaper last went over the class, to the minute; null: never. Start one.'),
         ('expired_leases', w.expired::numeric, coalesce(w.longest_s < 600, true),
          'Leases that have run out and were not taken back. Start a reaper.'),
         ('locked_leases', coalesce(r.locked_count, 0)::numeric,

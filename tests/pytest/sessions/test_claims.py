@@ -166,3 +166,24 @@ def test_a_claim_that_finds_nothing_writes_nothing(ledger: Ledger, duty: str, cl
     session.rows("next_due")
     assert session.transaction_id() is None
     assert ledger.is_free()
+
+
+def test_an_idle_reaper_writes_nothing_within_the_minute(ledger: Ledger) -> None:
+    """It looks at what is leased and waits, finds nothing, and has no transaction number."""
+    ledger.stop_clock()
+    ledger.campaigns(2)
+    ledger.session("worker").claimed()
+    reaper = ledger.session("reaper")
+    assert reaper.finished("reap") == []
+
+    for _ in range(2):
+        assert reaper.rows("reap") == []
+        assert reaper.transaction_id() is None
+        assert ledger.is_free()
+        reaper.commit()
+        ledger.tick("59 seconds")
+
+    assert reaper.rows("reap") == []
+    assert reaper.transaction_id() is not None  # it says that it is still there
+    reaper.commit()
+    assert ledger.look("select reaped_count from ledger.reaper_pass") == [(0,)]
