@@ -138,7 +138,7 @@ def scratch_database(maintenance: Connection, template: str) -> Iterator[str]:
     """Yield a copy of the template that the test may spoil."""
     name = _unique("fencepost_test")
     _run(maintenance, "create database {} template {} owner deployer", name, template)
-    _copy_privileges(maintenance, template, name)
+    copy_privileges(maintenance, template, name)
     yield name
     _run(maintenance, "drop database {} with (force)", name)
 
@@ -170,7 +170,7 @@ def _broken_invariants(database: str) -> list[str]:
         return broken(connection, PROJECT) if is_kernel(connection) else []
 
 
-def _copy_privileges(connection: Connection, source: str, target: str) -> None:
+def copy_privileges(connection: Connection, source: str, target: str) -> None:
     """Give database *target* the privileges of *source*, which ``template`` does not copy."""
     _run(connection, "revoke all on database {} from public", target)
     granted = connection.execute(

@@ -2,7 +2,7 @@
 -- An idle reaper writes no more than that, and health still knows that it is alive.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
-select plan(23);
+select plan(24);
 
 create function testing.versions()
     returns text
@@ -95,7 +95,8 @@ select testing.clock_passes('1 minute');
 select testing.leased('two', 'busy', 'worker_2');
 select is(testing.reaps('busy'), 'something', 'a pass in another class is noted by itself');
 select testing.clock_passes('13 minutes 59 seconds');
-select is(testing.reaps('busy'), 'something', 'once a minute');
+select is(testing.reaps('fix'), 'something', 'so is the next one here');
+select is(testing.reaps('busy'), 'something', 'and there, once a minute each');
 select testing.clock_passes('1 second');
 select is(testing.reaps('busy'), 'something', 'a pass that took something is noted at once');
 select matches(
@@ -138,6 +139,8 @@ select is(
 
 -- == a clock that was set back ====================================================================
 
+select testing.clock_passes('1 minute');
+select testing.reaps('busy');
 select testing.clock_passes('-1 day');
 select is(testing.reaps('busy'), 'something', 'a pass that lies ahead does not keep it silent');
 select is(testing.reaps('busy'), 'nothing', 'and is replaced');

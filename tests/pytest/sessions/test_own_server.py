@@ -1,0 +1,268 @@
+"""What needs a server of its own: one that crashes, and one that can notify no more.
+
+The kernel has no process that could keep a timer, and none of its transactions notifies. So nothing
+is lost while everything is down, and the queue of notifications is nobody's worry but the bell's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.pytest.conftest import PROJECT, copy_privileges
+from tests.pytest.sessions.conftest import Ledger, Session
+from tests.pytest.sessions.life import LIFE, SUBMISSION, accepts, life, observed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.pytest.conftest import Connection, MakePrincipal, Superuser
+
+MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
+
+
+@dataclass
+class Server:
+    """A server that this file's tests have for themselves; it goes when they are done."""
+
+    folder: Path
+    template: str
+
+    def crash_and_start(self) -> None:
+        """Stop it without a checkpoint, as a crash does, and start it again."""
+        data = self.folder / "data"
+        copies = list((self.folder / "programs").glob("*/*/bin"))
+        programs = shutil.which("pg_ctl", path=str(copies[0]) if copies else None)
+        assert programs is not None
+        owner = data.stat()
+        as_owner: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+        subprocess.run(
+            [
+                *(programs, "-D", data, "-l", self.folder / "server.log"),
+                *("-m", "immediate", "-w", "-s", "restart"),
+            ],
+            cwd=self.folder,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
+            check=True,
+            **as_owner,
+        )
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Yield a server with the smallest queue there is, on which transactions can be prepared."""
+    major = os.environ["FENCEPOST_MAJOR"]
+    small = ("--set", "max_notify_queue_pages=64") if int(major) >= 17 else ()
+    tell = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
+    command = [
+        *(PROJECT / "tools" / "with-postgres", major, "--set", "fsync=off", *small),
+        *("--set", "max_prepared_transactions=2", "--", sys.executable, "-c", tell),
+    ]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        assert tool.stdout is not None
+        told = json.loads(tool.stdout.readline())
+        for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE", "FENCEPOST_CLUSTER"):
+            patch.setenv(name, told[name])
+        subprocess.run([PROJECT / "tools" / "deploy", "apart"], check=True, capture_output=True)
+        yield Server(Path(told["FENCEPOST_CLUSTER"]), "apart")
+        tool.communicate("\n")
+
+
+# In place of the fixtures of that name: databases and principals are made on this server.
+
+
+@pytest.fixture
+def cluster(server: Server) -> Path:
+    """Return the folder of this server."""
+    return server.folder
+
+
+@pytest.fixture
+def maintenance(server: Server) -> Iterator[Connection]:
+    """Yield a connection for the fixtures' own use."""
+    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def made_roles() -> list[str]:
+    """Return a list for what nobody has to drop."""
+    return []
+
+
+@pytest.fixture
+def scratch_database(server: Server, maintenance: Connection) -> str:
+    """Return a copy of the template."""
+    name = f"test_{secrets.token_hex(4)}"
+    maintenance.execute(
+        sql.SQL("create database {} template {} owner deployer").format(
+            sql.Identifier(name), sql.Identifier(server.template)
+        )
+    )
+    copy_privileges(maintenance, server.template, name)
+    return name
+
+
+# -- what came due while everything was down -------------------------------------------------------
+
+
+def test_what_came_due_meanwhile_fires_on_the_first_pass(ledger: Ledger, server: Server) -> None:
+    """A crash, and three days later a server again: one pass, one claim, one look."""
+    ledger.stop_clock()
+    ledger.define_class(
+        promotes=True, verify_within="1 hour", promote_within="1 hour", backoff_base="10 minutes",
+        backoff_cap="10 minutes",
+    )  # fmt: skip
+    worker, verifier = ledger.session("worker"), ledger.session("verifier")
+    sensor, admin = ledger.session("sensor"), ledger.admin
+
+    (failed,) = ledger.campaigns()
+    worker.done("fail", **worker.claimed(), p_reason="no")
+    (promoting,) = ledger.campaigns()
+    worker.done("submit", **worker.claimed(), **SUBMISSION)
+    accepts(verifier, verifier.claimed("claim_verification"))
+    (verifying,) = ledger.campaigns()
+    worker.done("submit", **worker.claimed(), **SUBMISSION)
+    verifier.claimed("claim_verification")
+    (attempted,) = ledger.campaigns()
+    worker.done("submit", **worker.claimed(), **SUBMISSION)
+    (leased,) = ledger.campaigns()
+    worker.claimed()
+    watched = ledger.define_target("watched", observe_every="1 hour")
+    assert observed(sensor, watched, is_green=True)["note"] is None
+    quiet = ledger.define_target("quiet", observe_every="1 hour")
+    opened = admin.done("open_campaign", p_target=quiet, p_token=uuid4())
+    campaign = opened["campaign_id"]
+    admin.done("cancel", p_campaign_id=campaign, p_generation=0, p_quiet_for="1 day")
+    assert observed(sensor, quiet, is_green=False)["note"] == "quiet"
+    ledger.person("reaper")
+
+    server.crash_and_start()
+    with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
+        god.execute("update testing.clock set now = now + interval '3 days'")
+    reaper, worker = ledger.session("reaper"), ledger.session("worker")
+    sensor = ledger.session("sensor")
+
+    assert sorted((row["note"], row["campaign_id"]) for row in reaper.finished("reap")) == sorted(
+        [
+            ("lose", leased),
+            ("lose_verification", verifying), ("expire", verifying),
+            ("lose_promotion", promoting), ("expire", promoting),
+            ("expire", attempted),
+        ]
+    )  # fmt: skip
+    claimed = {worker.claimed()["p_campaign_id"] for _ in range(2)}
+    assert claimed == {failed, leased}
+    assert worker.finished("claim", p_token=uuid4()) == []
+    for target in (watched, quiet):
+        begun = sensor.done("begin_observation", p_target=target, p_token=uuid4())
+        assert begun["is_scheduled"], target
+        assert observed(sensor, target, is_green=False)["note"] == "open", target
+
+
+# -- the bell --------------------------------------------------------------------------------------
+
+
+class Prepared(Session):
+    """A session that prepares every transaction before it commits it.
+
+    PostgreSQL prepares none that has notified, on whatever channel.
+    """
+
+    def commit(self) -> None:
+        """End the transaction in two steps."""
+        name = str(uuid4())
+        self._connection.execute(f"prepare transaction '{name}'")
+        self._connection.commit()
+        self._connection.autocommit = True
+        self._connection.execute(f"commit prepared '{name}'")
+        self._connection.autocommit = False
+
+
+class PreparedLedger(Ledger):
+    """A ledger all of whose sessions prepare their transactions."""
+
+    def session(self, duty: str, number: int = 0) -> Session:
+        """Open another session of a principal."""
+        plain = super().session(duty, number)
+        return Prepared(plain._connection, plain._klass)
+
+
+def test_no_call_of_a_life_notifies(
+    database: str, principal: MakePrincipal, superuser: Superuser
+) -> None:
+    """Each transaction is prepared, which PostgreSQL refuses to one that notified anywhere."""
+    ledger = PreparedLedger(database, principal, superuser)
+    ledger.stop_clock()
+    assert life(ledger) == LIFE
+
+    worker = ledger.session("worker")
+    worker.rows("ring")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="NOTIFY"):
+        worker.commit()
+    ledger.close()
+
+
+def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
+    """A session listens and then idles in a transaction: what is sent stays in the queue for it.
+
+    Before PostgreSQL 17 the queue has eight gigabytes and cannot be made smaller; there the life is
+    led with that session in its way, and the queue is not full.
+    """
+    ledger.stop_clock()
+    major = int(os.environ["FENCEPOST_MAJOR"])
+    worker = ledger.session("worker")
+    with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as listener:
+        listener.execute("listen fencepost")
+        listener.execute("begin")
+        if major >= 17:
+            fill_the_queue(ledger)
+            worker.rows("ring")
+            with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="NOTIFY queue"):
+                worker.commit()
+            worker.rollback()
+            with ledger.person("auditor").connect(ledger.database) as auditor:
+                full = auditor.execute(
+                    "select quantity > 0.9, is_well from kernel.health() "
+                    "where subject = 'notification_queue_share'"
+                ).fetchone()
+            assert full == (True, False)
+
+        assert life(ledger) == LIFE
+
+        listener.execute("rollback")
+        ledger.wait_for(
+            lambda: ledger.look("select pg_notification_queue_usage() < 0.1") == [(True,)],
+            "the queue was read",
+        )
+        worker.finished("ring")
+        heard = next(listener.notifies())
+    assert (heard.channel, heard.payload) == ("fencepost", ledger.klass)
+
+
+def fill_the_queue(ledger: Ledger) -> None:
+    """Notify until no more can be."""
+    try:
+        for number in range(MOST_PAGES):
+            ledger.look("select pg_notify('crowd', rpad(%s, 7900, '.'))::text", str(number))
+    except psycopg.errors.ProgramLimitExceeded:
+        return
+    pytest.fail(f"{MOST_PAGES} pages did not fill it")
