@@ -19,7 +19,7 @@ create or replace function kernel.reap(p_class text, p_limit integer default 100
     set lock_timeout = '5s'
 as $fn$
 declare
-    c_written_every constant interval := '1 minute';
+    c_written_every constant interval := interval '1 minute';
     v_class         ledger.class;
     v_now           timestamptz;
     v_left          integer := p_limit;

@@ -1,7 +1,7 @@
 -- What holds of every function, table, type and view, so that no single one's test must repeat it.
 
 begin;
-select plan(16);
+select plan(19);
 
 create temporary view every_function as
 select p.oid::regprocedure as signature, p.*, n.nspname, l.lanname,
@@ -60,6 +60,34 @@ select is_empty(
        join pg_type as t on t.oid = a.type
        where t.typtype = 'p' or t.oid = 'refcursor'::regtype $$,
     'no function takes a polymorphic, record or cursor argument'
+);
+select is_empty(
+    $$ select f.signature, a.type::regtype
+       from every_function as f
+       cross join lateral unnest(f.proargtypes) as a (type)
+       where f.is_kernel
+         and a.type in ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype,
+                        'time'::regtype, 'timetz'::regtype) $$,
+    'no kernel function is told a time: its callers name durations, and the clock is the server''s'
+);
+select is_empty(
+    $$ select c.oid::regclass, a.attname
+       from pg_class as c
+       join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relnamespace in ('ledger'::regnamespace, 'audit'::regnamespace)
+         and a.atttypid in ('timestamp'::regtype, 'date'::regtype, 'timetz'::regtype) $$,
+    'every time that is kept is one moment, whatever the session''s zone'
+);
+select is_empty(
+    $$ select c.oid::regclass::text from pg_class as c
+       where c.relowner = 'fencepost_owner'::regrole
+         and c.relnamespace not in ('kernel'::regnamespace, 'ledger'::regnamespace,
+                                    'audit'::regnamespace, 'pg_toast'::regnamespace)
+       union all
+       select p.oid::regprocedure::text from pg_proc as p
+       where p.proowner = 'fencepost_owner'::regrole
+         and p.pronamespace not in ('kernel'::regnamespace, 'ledger'::regnamespace) $$,
+    'nothing of the kernel''s stands in any other schema, public least of all'
 );
 select is_empty(
     $$ select f.signature, a.name

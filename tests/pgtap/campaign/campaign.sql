@@ -1,6 +1,6 @@
 -- ledger.campaign: what one row may be, and what its indexes hold.
 \ir ../_support/fixture.psql
-select plan(14);
+select plan(15);
 
 create role keyboard login superuser;
 grant fencepost_worker, fencepost_verifier, fencepost_reaper, fencepost_sensor, fencepost_admin
@@ -74,6 +74,12 @@ select is_empty(
        where i.indrelid = 'ledger.campaign'::regclass
          and pg_get_indexdef(i.indexrelid) ~ 'lease_expires_at' $$,
     'ledger.campaign has the expiry in no index, so that renewals stay heap-only'
+);
+select is(
+    (select c.reloptions from pg_class as c where c.oid = 'ledger.campaign'::regclass),
+    array['fillfactor=85', 'autovacuum_vacuum_scale_factor=0.02',
+          'autovacuum_vacuum_threshold=200'],
+    'ledger.campaign leaves room for that, and is vacuumed long before a fifth of it is dead'
 );
 select is_empty(
     $$ select c.oid::regclass, i.indexrelid::regclass

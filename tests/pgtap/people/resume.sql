@@ -1,7 +1,7 @@
 -- kernel.resume lets a paused class go on.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(21);
+select plan(23);
 
 select testing.callable_by('kernel.resume', 'admin');
 
@@ -45,6 +45,18 @@ select results_eq(
               ('ship', null::timestamptz) $$,
     'it is noted when that was, since terms begin anew'
 );
+select testing.must('admin_1', testing.call('pause', '{"p_class": "fix"}'));
+select is(
+    (select c.resumed_at from ledger.class as c where c.class = 'fix'),
+    testing.clock() - interval '1 minute', 'a pause leaves that as it is'
+);
+select testing.must('admin_1', testing.call('resume', '{"p_class": "fix"}'));
+set local session authorization admin_1;
+select testing.duplicate(
+    $$ select * from kernel.define_class(p_class => 'fix', p_policy => '{"backoff_jitter": 0}') $$,
+    'and is no part of the policy: to define the class as it is defined is a duplicate'
+);
+reset session authorization;
 
 -- == it goes on ===================================================================================
 

@@ -1,7 +1,7 @@
 -- kernel.explain says in plain words why a campaign is where it is, and what would move it.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(43);
+select plan(44);
 
 select testing.callable_by('kernel.explain', 'admin', 'auditor');
 
@@ -191,6 +191,14 @@ select is(
     'Unless it is promoted it parks at 2026-09-03 03:00:00+00.',
     'accepted: who may promote it, and until when'
 );
+select testing.must('admin_1', testing.call('pause', '{"p_class": "ship"}'));
+select testing.clock_passes('30 days');
+select testing.must('admin_1', testing.call('resume', '{"p_class": "ship"}'));
+select matches(
+    testing.explained('ship'), 'Unless it is promoted it parks at 2026-10-03 03:15:00[+]00[.]$',
+    'accepted in a class that was resumed: the term as it is reckoned now'
+);
+select testing.clock_is('2026-09-02 03:15+00');
 select testing.must('admin_1', testing.call('dismiss', jsonb_build_object(
     'p_class', 'ship', 'p_principal', v.name, 'p_duty', 'verifier')))
 from unnest(array['verifier_1', 'verifier_2']) as v (name);

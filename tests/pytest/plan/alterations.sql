@@ -122,6 +122,11 @@ tables (key, statement) as (
                      ('enable row level security'), ('force row level security'),
                      ('rename to drifted'), ('set schema public')) as w (word)
         union all
+        select format('alter table %s %s', t.name, w.word)
+        from (values ('set (fillfactor = 100)'), ('reset (autovacuum_vacuum_threshold)'),
+                     ('set (autovacuum_enabled = false)')) as w (word)
+        where t.reloptions is not null
+        union all
         select format('comment on table %s is null', t.name)
         union all
         select format('create rule drifted as on delete to %s do instead nothing', t.name)

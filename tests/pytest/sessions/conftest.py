@@ -119,6 +119,7 @@ class Ledger:
     def __init__(self, database: str, principal: MakePrincipal, superuser: Superuser) -> None:
         self.database = database
         self._principal = principal
+        self._superuser = superuser
         self._god = superuser(database)
         self._people: dict[tuple[str, int], Principal] = {}
         self._sessions: dict[tuple[str, int], Session | None] = {}
@@ -310,6 +311,10 @@ class Ledger:
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain until {what}"
             time.sleep(0.05)
+
+    def look_again(self) -> None:
+        """Connect the superuser anew, after the server went away."""
+        self._god = self._superuser(self.database)
 
     def close(self) -> None:
         """End all sessions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -187,3 +187,35 @@ def test_an_idle_reaper_writes_nothing_within_the_minute(ledger: Ledger) -> None
     assert reaper.transaction_id() is not None  # it says that it is still there
     reaper.commit()
     assert ledger.look("select reaped_count from ledger.reaper_pass") == [(0,)]
+
+
+def test_what_all_share_is_written_by_nobody_who_works(
+    ledger: Ledger, submission: dict[str, Any]
+) -> None:
+    """No counter, no head of a queue: class, target, principal and enrolment stay as they are.
+
+    A row that every claim had to update would make claims queue for it, and leave a dead version of
+    itself with each, as long as some snapshot is held.
+    """
+    ledger.campaigns(3)
+    worker, verifier = ledger.session("worker"), ledger.session("verifier")
+    shared = """
+        select 'class', c.ctid::text, c.xmin::text from ledger.class as c
+        union all select 'target', t.ctid::text, t.xmin::text from ledger.target as t
+        union all select 'principal', p.ctid::text, p.xmin::text from ledger.principal as p
+        union all select 'enrolment', e.ctid::text, e.xmin::text from ledger.enrolment as e
+        order by 1, 2
+    """
+    before = ledger.look(shared)
+
+    worker.done("release", **worker.claimed())
+    worker.done("fail", **worker.claimed(), p_reason="no")
+    lease = worker.claimed()
+    worker.done("renew", **lease)
+    worker.done("submit", **lease, **submission)
+    lease = verifier.claimed("claim_verification")
+    verifier.done("judge", **lease, p_verdict="unverifiable", p_reason="no network")
+    ledger.session("reaper").finished("reap")
+
+    assert {row[0] for row in before} == {"class", "target", "principal", "enrolment"}
+    assert ledger.look(shared) == before

@@ -155,7 +155,10 @@ def test_what_came_due_meanwhile_fires_on_the_first_pass(ledger: Ledger, server:
     assert observed(sensor, quiet, is_green=False)["note"] == "quiet"
     ledger.person("reaper")
 
+    before = ledger.dump()
     server.crash_and_start()
+    ledger.look_again()
+    assert ledger.dump() == before
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
         god.execute("update testing.clock set now = now + interval '3 days'")
     reaper, worker = ledger.session("reaper"), ledger.session("worker")
