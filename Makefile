@@ -21,10 +21,10 @@ with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 test := $(with_venv) .venv/bin/python tools/test $(foreach major,$(MAJORS),--major $(major))
 python_config := --config python_client/pyproject.toml
 # A tool has no ending; its first line says that it is Python.
-python_paths := python_client tests examples $(shell grep -l '^\#!.*python3$$' tools/*)
+python_paths := python_client tests examples bench $(shell grep -l '^\#!.*python3$$' tools/*)
 
-.PHONY: help setup db check check-python check-sql test test-pgtap test-pytest demo docs round-trip \
-	clean
+.PHONY: help setup db bench check check-python check-sql test test-pgtap test-pytest demo docs \
+	round-trip clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -57,6 +57,11 @@ check-sql: ## sqlfluff and pgspot
 
 round-trip: setup ## deploy, revert, deploy: the dumps must be equal
 	@$(test) --pytest tests/pytest/plan/test_round_trip.py
+
+bench: setup ## ratios, as tables; ARGS= are those of python -m bench, MAJORS= the majors
+	@$(with_venv); for major in $(MAJORS); do \
+		tools/with-postgres "$$major" -- .venv/bin/python -m bench $(ARGS); \
+	done
 
 db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 	@$(with_venv) tools/with-postgres 18 --keep .fencepost/db -- tools/deploy fencepost
