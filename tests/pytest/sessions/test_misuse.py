@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.pytest.conftest import PROJECT
 from tests.pytest.sessions.legal import REFUSALS, Function, Legal, Parameter, Said, Value
 
 if TYPE_CHECKING:
@@ -177,7 +178,10 @@ def test_without_misuse_every_call_is_carried_out(matrix: Matrix) -> None:
     assert duties == {"sensor", "worker", "verifier", "reaper", "admin", "auditor"}
     matrix.verdict(len(matrix.legal.functions))
 
-    # The types that the tests below put wrong values for.
+    # What is not the kernel's own is in the reference; and these are the types that the tests
+    # below put wrong values for.
+    reference = (PROJECT / "docs/reference/errors.md").read_text(encoding="utf-8")
+    assert all(f"`{code}`" in reference for code in NOT_OF_ITS_TYPE)
     assert {parameter.type for _, parameter in matrix.parameters()} == {
         *("text", "jsonb", "interval", "bigint", "integer", "uuid", "boolean", "bytea"),
         *("uuid[]", "text[]"),
