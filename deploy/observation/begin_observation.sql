@@ -33,6 +33,7 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_target', p_target is not null);
+    perform ledger.require_text('p_target', p_target, 200);
     perform ledger.require('p_token', p_token is not null);
     if not ledger.is_enrolled(p_class, 'sensor') then
         return ledger.as_observation(ledger.forbid('begin_observation', p_class));
@@ -128,7 +129,7 @@ Answers
     target is retired)
 
 Errors
-    KN101, KN102, KN107 unknown_target, KN111, KN112
+    KN101, KN102, KN103, KN107 unknown_target, KN111, KN112
 
 Writes
     ledger.observation, ledger.target$doc$;

@@ -45,6 +45,7 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_target', p_target is not null);
+    perform ledger.require_text('p_target', p_target, 200);
     perform ledger.require('p_number', p_number is not null);
     perform ledger.require('p_token', p_token is not null);
     perform ledger.require('p_is_green', p_is_green is not null);

@@ -31,12 +31,20 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_principal', p_principal is not null);
+    perform ledger.require_text('p_principal', p_principal, 63);
     perform ledger.require_duty(p_duty);
     if not ledger.session_is('admin') then
         return ledger.forbid('dismiss', p_class);
     end if;
     -- Held: several seats are locked below; kernel.define_class would lock them in another order.
     v_class := ledger.hold_class(p_class);
+
+    -- A slip in the name must not read as done. Whoever was ever registered stays known.
+    perform from ledger.principal as p where p.principal = p_principal;
+    if not found then
+        raise exception 'there is no principal %', p_principal
+            using errcode = 'KN109', hint = 'Write its name as audit.enrolments does.';
+    end if;
 
     v_receipt.outcome   := 'ok';
     v_receipt.duplicate := false;
@@ -100,7 +108,7 @@ Answers
     ok (duplicate: it was not enrolled; moved: leases were taken away), forbidden
 
 Errors
-    KN101, KN102, KN106, KN111, KN112
+    KN101, KN102, KN103, KN106, KN109 unknown_principal, KN111, KN112
 
 Writes
     ledger.enrolment, ledger.config_event, ledger.campaign, ledger.attempt,

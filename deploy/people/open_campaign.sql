@@ -33,6 +33,7 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_target', p_target is not null);
+    perform ledger.require_text('p_target', p_target, 200);
     perform ledger.require('p_token', p_token is not null);
     perform ledger.require_text('p_reason', p_reason, 4096);
     if not ledger.session_is('admin') then

@@ -28,6 +28,7 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_target', p_target is not null);
+    perform ledger.require_text('p_target', p_target, 200);
     if not ledger.session_is('admin') then
         return ledger.forbid('retire_target', p_class);
     end if;
@@ -78,7 +79,7 @@ Answers
     receipt)
 
 Errors
-    KN101, KN102, KN106, KN107, KN111, KN112
+    KN101, KN102, KN103, KN106, KN107, KN111, KN112
 
 Writes
     ledger.target, ledger.config_event$doc$;

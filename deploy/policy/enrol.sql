@@ -46,6 +46,7 @@ begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
     perform ledger.require('p_principal', p_principal is not null);
+    perform ledger.require_text('p_principal', p_principal, 63);
     perform ledger.require_duty(p_duty);
     if not ledger.session_is('admin') then
         return ledger.forbid('enrol', p_class);
@@ -120,7 +121,8 @@ Answers
     ok (duplicate: it was enrolled already), forbidden
 
 Errors
-    KN101, KN102, KN106, KN109 unknown_principal, KN111, KN112, KN115 not_a_member
+    KN101, KN102, KN103, KN106, KN109 unknown_principal, KN111, KN112,
+    KN115 not_a_member
 
 Writes
     ledger.enrolment, ledger.config_event$doc$;

@@ -25,8 +25,4 @@ $list$ as indexes
 \gset
 \ir ../_support/assert_table.psql
 
-\set relation ledger.refusal
-\set triggers ''
-\ir ../_support/assert_triggers.psql
-
 rollback;

@@ -1,6 +1,6 @@
 -- ledger.campaign changes by legal moves of the session's own duty, whoever is at the keyboard.
 \ir ../_support/fixture.psql
-select plan(166);
+select plan(168);
 
 -- One campaign in every state.
 select testing.accepted('accepted');
@@ -417,6 +417,21 @@ select row_eq(
     row('ready'::text, 1::bigint),
     'ledger.campaign and its log roll back together'
 );
+reset session authorization;
+alter table ledger.campaign_event
+    add constraint campaign_event_takes_no_park check (transition <> 'park') not valid;
+set local session authorization keyboard;
+select testing.raises(
+    testing.change('ready', $$ state = 'parked', last_transition = 'park', parked_for = 'by hand',
+                               generation = generation + 1 $$),
+    '23514', null, 'ledger.campaign does not move where its event cannot be written'
+);
+select row_eq(
+    $$ select testing.state('ready', 'ship'), (testing.event('ready', 'ship')).event_no $$,
+    row('ready'::text, 1::bigint), 'ledger.campaign stays then where it was'
+);
+reset session authorization;
+alter table ledger.campaign_event drop constraint campaign_event_takes_no_park;
 
 -- == callers have no way to it ====================================================================
 

@@ -1,6 +1,6 @@
 -- kernel.begin_observation takes the target's next number and notes what is open before the look.
 \ir ../_support/fixture.psql
-select plan(31);
+select plan(32);
 
 select testing.callable_by('kernel.begin_observation', 'sensor');
 
@@ -204,7 +204,15 @@ select testing.raises(
     'KN107', 'class fix has no such target',
     format('kernel.begin_observation knows no target "%s"', t.target)
 )
-from (values (''), ('no such'), ('Parser'), ('tokenizer ')) as t (target);
+from (values ('no such'), ('Parser'), ('tokenizer ')) as t (target);
+select testing.raises(
+    format('select * from kernel.begin_observation(p_class => %L, p_target => %L, '
+           'p_token => testing.token())', 'fix', t.target),
+    t.code, null, format('kernel.begin_observation takes no %s name', t.what)
+)
+from (values
+    (' ', 'KN102', 'blank'), (repeat('x', 201), 'KN103', 'longer')
+) as t (target, code, what);
 
 select finish();
 rollback;

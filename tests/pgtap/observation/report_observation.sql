@@ -1,6 +1,6 @@
 -- kernel.report_observation makes the move that follows from what was seen, if one does.
 \ir ../_support/fixture.psql
-select plan(77);
+select plan(79);
 
 select testing.callable_by('kernel.report_observation', 'sensor');
 
@@ -593,6 +593,8 @@ select testing.raises(
 )
 from (values
     ('no such', 1, 'KN107', 'class fix has no such target', 'such target'),
+    (' ', 1, 'KN102', 'argument p_target is empty', 'blank name'),
+    (repeat('x', 201), 1, 'KN103', 'argument p_target is too long', 'longer name'),
     ('parser', 0, 'KN110', 'this target has no observation 0', 'number 0'),
     ('parser', -1, 'KN110', 'this target has no observation -1', 'negative number'),
     ('parser', 1000, 'KN110', 'this target has no observation 1000', 'number to come')

@@ -1,7 +1,7 @@
 -- kernel.dismiss takes an enrolment away, and at once every lease that is held by it.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(44);
+select plan(47);
 
 create function testing.dismissing(p_principal text, p_duty text, p_class text default 'fix')
     returns text
@@ -294,6 +294,17 @@ select testing.raises(
 select testing.raises(
     testing.dismissing('worker_2', 'worker', 'nowhere'), 'KN106', 'there is no class nowhere',
     'wants a class that there is'
+);
+select testing.raises(
+    testing.dismissing('worker_22', 'worker'), 'KN109', 'there is no principal worker_22',
+    'does not take a slip in the name for somebody who is dismissed already'
+);
+select testing.raises(
+    testing.dismissing(' ', 'worker'), 'KN102', 'argument p_principal is empty', 'wants a name'
+);
+select testing.raises(
+    testing.dismissing(repeat('x', 64), 'worker'), 'KN103', 'argument p_principal is too long',
+    'of at most 63 bytes'
 );
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
 select set_config('transaction_read_only', 'on', true);

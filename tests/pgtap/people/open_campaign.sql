@@ -1,7 +1,7 @@
 -- kernel.open_campaign opens a campaign of a target without waiting for an observation.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(44);
+select plan(46);
 
 create function testing.opening(
     p_changes jsonb default '{}',
@@ -211,6 +211,13 @@ select testing.raises(
 );
 select testing.raises(
     testing.opening('{}', 'none such'), 'KN107', null, 'wants a target that there is'
+);
+select testing.raises(
+    testing.opening('{}', ' '), 'KN102', 'argument p_target is empty', 'of some name'
+);
+select testing.raises(
+    testing.opening('{}', repeat('x', 201)), 'KN103', 'argument p_target is too long',
+    'of at most 200 bytes'
 );
 select testing.raises(
     testing.opening('{}', 'parser', 'nowhere'), 'KN106', 'there is no class nowhere',

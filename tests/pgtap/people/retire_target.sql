@@ -1,7 +1,7 @@
 -- kernel.retire_target takes a target out of use; its history stays.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(34);
+select plan(36);
 
 select testing.callable_by('kernel.retire_target', 'admin');
 
@@ -122,7 +122,10 @@ from (values
      'argument p_target is null', 'a target'),
     (testing.retiring('lexer', 'Fix'), 'KN102', null, 'the name of a class'),
     (testing.retiring('lexer', 'none'), 'KN106', null, 'a class that there is'),
-    (testing.retiring('none'), 'KN107', null, 'a target that it has')
+    (testing.retiring('none'), 'KN107', null, 'a target that it has'),
+    (testing.retiring(' '), 'KN102', 'argument p_target is empty', 'a target''s name'),
+    (testing.retiring(repeat('x', 201)), 'KN103', 'argument p_target is too long',
+     'a name of at most 200 bytes')
 ) as m (call, code, message, what);
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
 select set_config('transaction_read_only', 'on', true);

@@ -1,6 +1,6 @@
 -- kernel.enrol lets a registered principal act in one class for one duty, and nowhere else.
 \ir ../_support/fixture.psql
-select plan(30);
+select plan(31);
 
 select testing.callable_by('kernel.enrol', 'admin');
 
@@ -148,7 +148,9 @@ from (values
     ('no-such', 'worker_1', 'worker', 'KN106', 'there is no class no-such', 'an unknown class'),
     ('fix', 'admin_1', 'worker', 'KN109', 'principal admin_1 is not registered as it is now',
      'who is not registered'),
-    ('fix', '', 'worker', 'KN109', 'principal  is not registered as it is now', 'an empty name'),
+    ('fix', '', 'worker', 'KN102', 'argument p_principal is empty', 'an empty name'),
+    ('fix', repeat('x', 64), 'worker', 'KN103', 'argument p_principal is too long',
+     'a name longer than any role has'),
     ('fix', 'stranger', 'worker', 'KN115',
      'role stranger is not a direct, inheriting member of fencepost_worker', 'who is no member'),
     ('fix', 'worker_1', 'verifier', 'KN115',

@@ -64,3 +64,12 @@ def test_every_page_of_docs_is_reached_from_the_readme() -> None:
             if not re.match(r"https?://|#", link)
         ]
     assert set((PROJECT / "docs").rglob("*.md")) <= reached
+
+
+def test_where_another_engine_is_better_is_said() -> None:
+    """In the README, with the way to the page that says more."""
+    engines = {"Temporal", "DBOS", "Restate"}
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    (said,) = (line for line in readme.split("\n\n") if "docs/when_not.md" in line)
+    page = (PROJECT / "docs" / "when_not.md").read_text(encoding="utf-8")
+    assert all(engine in said and f"**[{engine}](" in page for engine in engines)

@@ -1,0 +1,321 @@
+"""A ledger in which every function of the kernel has a call that would be carried out.
+
+The functions, their parameters and who may execute them are the catalogue's. A call is one protocol
+message with the values as text, so that the server's own types read them, or in binary, so that it
+is sent what no driver would send.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+import psycopg
+from psycopg.pq import DiagnosticField, ExecStatus, Format
+from psycopg.types.json import Jsonb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from psycopg.pq.abc import PGconn
+
+    from tests.pytest.sessions.conftest import Ledger, Session
+
+Value = str | bytes | None
+
+RESULT = {"base": "b", "commit": "c"}
+EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": "\\x" + "65" * 32}
+REFUSALS = "refusal"
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function: its type, and its default as an expression."""
+
+    name: str
+    type: str
+    default: str | None
+
+
+class Function(NamedTuple):
+    """A function of schema kernel, as the catalogue has it."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    duties: tuple[str, ...]
+
+
+class Said(NamedTuple):
+    """What came of a call: an outcome, ``answered`` where there is none, or a SQLSTATE."""
+
+    code: str
+    is_raised: bool = False
+    message: str = ""
+    help: str = ""
+    context: str = ""
+
+
+def functions(ledger: Ledger) -> list[Function]:
+    """Return every function of schema kernel."""
+    rows = ledger.look(
+        """
+        select p.proname,
+               array(
+                   select array[
+                       p.proargnames[i], format_type(p.proargtypes[i - 1], null),
+                       pg_get_function_arg_default(p.oid, i)
+                   ]
+                   from generate_series(1, p.pronargs) as i
+                   order by i
+               ),
+               array(
+                   select distinct substr(r.rolname, length('fencepost_') + 1)
+                   from aclexplode(p.proacl) as a
+                   join pg_roles as r on r.oid = a.grantee
+                   where r.oid <> p.proowner
+                   order by 1
+               )
+        from pg_proc as p
+        where p.pronamespace = 'kernel'::regnamespace
+        order by p.proname
+        """
+    )
+    return [
+        Function(name, tuple(Parameter(*given) for given in parameters), tuple(duties))
+        for name, parameters, duties in rows
+    ]
+
+
+class Legal:
+    """A class with a campaign in each state, and of each function the call that fits."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._links: dict[str, psycopg.Connection[tuple[object, ...]]] = {}
+        ledger.define_class(promotes=True)
+        ledger.admin.done("define_class", p_class="spare")
+        target = ledger.define_target()
+        names = {duty: ledger.person(duty).name for duty in ("sensor", "worker", "verifier")}
+        worker, verifier = ledger.once("worker"), ledger.once("verifier")
+
+        promoting = self._promoting(worker, verifier)
+        accepted = self._promoting(worker, verifier)
+        self._leave(accepted)
+        ledger.campaigns()
+        verifying = self._verifying(worker, verifier)
+        ledger.campaigns()
+        self._submitted(worker)
+        (campaign,) = ledger.campaigns()
+        leased = worker.claimed()
+        (parked,) = ledger.campaigns()
+        ledger.admin.done("park", p_campaign_id=parked, p_generation=0)
+        ledger.campaigns()
+        token = uuid4()
+        number = ledger.once("sensor").done("begin_observation", p_target=target, p_token=token)[
+            "number"
+        ]
+
+        begun = {"p_target": target, "p_number": number, "p_token": token}
+        saw = {"p_campaign_id": campaign, "p_generation": leased["p_generation"]}
+        claim = {"p_label": "a label", "p_lease_for": "10 minutes"}
+        reason = {"p_reason": "a reason"}
+        acceptance = json.dumps({"command": ["true"]})
+        calls: dict[str, tuple[str, Mapping[str, object]]] = {
+            "allow_repeat": ("admin", saw | reason | {"p_fingerprint": "f"}),
+            "api_version": ("worker", {}),
+            "begin_observation": ("sensor", {"p_target": target, "p_token": uuid4()}),
+            "brief": ("worker", leased),
+            "bundle": ("verifier", verifying),
+            "cancel": ("admin", saw | reason | {"p_quiet_for": "1 day"}),
+            "check": ("auditor", {}),
+            "checkpoint": ("auditor", {}),
+            "claim": ("worker", claim | {"p_token": uuid4()}),
+            "claim_many": ("worker", claim | {"p_tokens": f"{{{uuid4()}}}"}),
+            "claim_promotion": ("verifier", claim | {"p_token": uuid4()}),
+            "claim_verification": ("verifier", claim | {"p_token": uuid4()}),
+            "classes": ("reaper", {}),
+            "define_class": ("admin", {"p_class": "another", "p_policy": "{}"}),
+            "define_target": (
+                "admin",
+                {
+                    "p_target": "another",
+                    "p_location": "{}",
+                    "p_desired_state": "{}",
+                    "p_acceptance": acceptance,
+                    "p_policy": "{}",
+                },
+            ),
+            "dismiss": ("admin", {"p_principal": names["worker"], "p_duty": "worker"}),
+            "enrol": ("admin", {"p_principal": names["worker"], "p_duty": "worker"}),
+            "exercise_report": ("auditor", {"p_window": "7 days"}),
+            "explain": ("auditor", {"p_campaign_id": campaign}),
+            "fail": ("worker", leased | reason | {"p_approach": "a", "p_fingerprint": "f"}),
+            "health": ("auditor", {}),
+            "judge": (
+                "verifier",
+                verifying
+                | reason
+                | EVIDENCE
+                | {
+                    "p_verdict": "accepted",
+                    "p_bundle_sha256": self._digest(verifier, verifying),
+                    "p_fingerprint": "f",
+                    "p_command": "true",
+                    "p_exit_code": 0,
+                },
+            ),
+            "new_epoch": ("admin", reason),
+            "next_due": ("worker", {}),
+            "open_campaign": ("admin", reason | {"p_target": target, "p_token": uuid4()}),
+            "outdate": ("verifier", promoting | reason),
+            "park": ("admin", saw | reason),
+            "pause": ("admin", reason),
+            "promote": (
+                "verifier",
+                promoting
+                | {
+                    "p_old_value": "b",
+                    "p_new_value": "c",
+                    "p_fence_value": "f",
+                    "p_read_back": "c",
+                },
+            ),
+            "prune": ("admin", {"p_limit": 10}),
+            "reap": ("reaper", {"p_limit": 10}),
+            "redrive": (
+                "admin",
+                reason
+                | {
+                    "p_campaign_id": parked,
+                    "p_generation": 1,
+                    "p_budgets": "{attempt_budget}",
+                },
+            ),
+            "register_principal": (
+                "admin",
+                {"p_principal": names["worker"], "p_family": "a family"},
+            ),
+            "release": ("worker", leased | reason),
+            "renew": ("worker", leased | {"p_lease_for": "10 minutes"}),
+            "report_observation": (
+                "sensor",
+                begun | EVIDENCE | {"p_is_green": "false", "p_summary": "red"},
+            ),
+            "resume": ("admin", reason),
+            "retire_class": ("admin", {"p_class": "spare"}),
+            "retire_target": ("admin", {"p_target": target}),
+            "ring": ("worker", {}),
+            "set_priority": ("admin", saw | {"p_priority": 2}),
+            "submit": (
+                "worker",
+                leased
+                | EVIDENCE
+                | {"p_fingerprint": "f", "p_approach": "a", "p_result": json.dumps(RESULT)},
+            ),
+        }
+        self.functions = {function.name: function for function in functions(ledger)}
+        # A new function is missing here until somebody says how it is called.
+        assert set(calls) == set(self.functions)
+        self.duty = {name: duty for name, (duty, _) in calls.items()}
+        self._arguments: dict[str, dict[str, Value]] = {}
+        for name, (_, given) in calls.items():
+            known = {"p_class": ledger.klass, **given}
+            self._arguments[name] = {
+                parameter.name: str(known[parameter.name])
+                for parameter in self.functions[name].parameters
+            }
+
+    # The states
+
+    def _submitted(self, worker: Session) -> None:
+        held = worker.claimed()
+        worker.done("submit", **held, p_fingerprint="f", p_approach=None, p_result=Jsonb(RESULT))
+
+    def _verifying(self, worker: Session, verifier: Session) -> dict[str, object]:
+        self._submitted(worker)
+        return verifier.claimed("claim_verification")
+
+    def _digest(self, verifier: Session, held: dict[str, object]) -> str:
+        digest: bytes = verifier.done("bundle", **held)["bundle_sha256"]
+        return "\\x" + digest.hex()
+
+    def _promoting(self, worker: Session, verifier: Session) -> dict[str, object]:
+        self.ledger.campaigns()
+        held = self._verifying(worker, verifier)
+        verifier.done(
+            "judge",
+            **held,
+            **EVIDENCE,
+            p_verdict="accepted",
+            p_bundle_sha256=self._digest(verifier, held),
+            p_fingerprint="f",
+            p_exit_code=0,
+        )
+        return held
+
+    def _leave(self, held: dict[str, object]) -> None:
+        """Let a promotion be nobody's: it waits for the next verifier."""
+        named = {name: held[name] for name in ("p_campaign_id", "p_generation")}
+        generation = self.ledger.admin.done("park", **named)["generation"]
+        self.ledger.admin.done("redrive", **named | {"p_generation": generation})
+
+    # The calls
+
+    def arguments(self, function: str, **other: Value) -> dict[str, Value]:
+        """Return the arguments of a function's legal call, with *other* in their places."""
+        return self._arguments[function] | other
+
+    def link(self, duty: str) -> PGconn:
+        """Return the connection of a duty's principal."""
+        link = self._links.get(duty)
+        if link is None:
+            link = self.ledger.person(duty).connect(self.ledger.database, autocommit=True)
+            self._links[duty] = link
+        return link.pgconn
+
+    def call(
+        self,
+        function: str,
+        duty: str,
+        arguments: Mapping[str, Value],
+        *,
+        transaction: str = "read committed, read write",
+    ) -> Said:
+        """Call a function in a transaction that stays open."""
+        link = self.link(duty)
+        link.exec_(f"begin isolation level {transaction}".encode())
+        named = ", ".join(f"{name} => ${i}" for i, name in enumerate(arguments, start=1))
+        types = {p.name: p.type for p in self.functions[function].parameters}
+        values: list[bytes | None] = []
+        formats: list[Format] = []
+        for name, value in arguments.items():
+            is_binary = isinstance(value, bytes)
+            formats.append(Format.BINARY if is_binary else Format.TEXT)
+            if isinstance(value, bytes):
+                # jsonb is sent as its version and then text.
+                values.append(b"\x01" + value if types[name] == "jsonb" else value)
+            else:
+                values.append(None if value is None else value.encode())
+        result = link.exec_params(
+            f"select * from kernel.{function}({named})".encode(), values, param_formats=formats
+        )
+        if result.status == ExecStatus.TUPLES_OK:
+            columns = [result.fname(column) for column in range(result.nfields)]
+            if b"outcome" not in columns or result.ntuples == 0:
+                return Said("answered")
+            return Said((result.get_value(0, columns.index(b"outcome")) or b"").decode())
+
+        def field(which: DiagnosticField) -> str:
+            return (result.error_field(which) or b"").decode(errors="replace")
+
+        return Said(
+            field(DiagnosticField.SQLSTATE),
+            is_raised=True,
+            message=field(DiagnosticField.MESSAGE_PRIMARY),
+            help=field(DiagnosticField.MESSAGE_DETAIL) + field(DiagnosticField.MESSAGE_HINT),
+            context=field(DiagnosticField.CONTEXT),
+        )
+
+    def end(self, duty: str, how: str = "rollback") -> None:
+        """End the open transaction of a duty's principal."""
+        self.link(duty).exec_(how.encode())
