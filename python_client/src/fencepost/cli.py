@@ -23,10 +23,11 @@ from typing import Annotated, NoReturn
 import psycopg
 
 from . import __version__, connection, supervisor
-from .connection import API_VERSIONS, KernelUnfit, Link, NoServer, NotAdmitted, SecretInTheOpen
-from .errors import Forbidden, KernelError, Retry, ServerUnreachable
+from .connection import Link, NoServer, NotAdmitted, SecretInTheOpen
+from .errors import Forbidden, KernelError, KernelUnfit, Retry, ServerUnreachable
 from .interrupt import Interrupt
 from .polling import POLL, Step, poll
+from .role import API_VERSIONS
 
 try:
     import typer
