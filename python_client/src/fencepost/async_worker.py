@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -114,10 +115,15 @@ class AsyncWorker(AsyncRole):
             ]
         # A repeat, and some of the leases have ended since. A row does not name its token; a claim
         # with it does.
+        repeats = {row["campaign_id"]: row["duplicate"] for row in found}
         leases = [
             await self.claim(campaign_class, token=token, lease_for=lease_for) for token in tokens
         ]
-        return [lease for lease in leases if lease is not None]
+        return [
+            replace(lease, duplicate=repeats.get(lease.campaign_id, lease.duplicate))
+            for lease in leases
+            if lease is not None
+        ]
 
     async def brief(self, lease: Lease) -> Assignment:
         """Return what to do under a lease, and every earlier attempt with its reason.

@@ -11,13 +11,13 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from . import clock
 from .errors import KernelUnfit, Retry, ServerUnreachable
 from .interrupt import Interrupt
 from .role import Role
+from .session import connect
 
 T = TypeVar("T")
 
@@ -72,21 +72,6 @@ def conninfo(
     return make_conninfo("", **{**_DEFAULTS, "application_name": application, **given})
 
 
-def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake.
-
-    In autocommit, what only looks is one statement; whatever writes is still a transaction with
-    BEGIN and COMMIT. The client's encoding is not for PGCLIENTENCODING to say: under SQL_ASCII
-    texts come as bytes.
-    """
-    connection = psycopg.connect(
-        conninfo, autocommit=True, prepare_threshold=None, client_encoding="utf8"
-    )
-    connection.isolation_level = IsolationLevel.READ_COMMITTED
-    connection.read_only = False
-    return connection
-
-
 def first_connection(conninfo: str) -> psycopg.Connection[Any]:
     """Open a connection, or say why not in a way that names who can help.
 
@@ -132,6 +117,8 @@ class Link:
         self._connection = connection
         self._tell = tell
         self._lock = threading.Lock()
+        self.losses = 0
+        """How often the connection was lost in the middle of a call."""
 
     def call(
         self,
@@ -165,6 +152,7 @@ class Link:
                         raise
                     self.drop()
                     losses += 1
+                    self.losses += 1
                     lost_at = clock.now() if lost_at is None else lost_at
                     if told != str(error):
                         told = str(error)
