@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import psycopg
