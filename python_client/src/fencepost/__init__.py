@@ -5,6 +5,9 @@ role may call. ``runner`` runs a command that ends with this process, ``checkout
 done with git. The command ``fencepost`` puts them together.
 """
 
+from .async_reaper import AsyncReaper
+from .async_verifier import AsyncVerifier
+from .async_worker import AsyncWorker
 from .errors import (
     AppendOnly,
     ArgumentMalformed,
@@ -19,6 +22,7 @@ from .errors import (
     FrozenColumn,
     Illegal,
     KernelError,
+    KernelUnfit,
     LockNotAvailable,
     Misuse,
     MoveRefused,
@@ -46,7 +50,7 @@ from .errors import (
     WrongIsolation,
 )
 from .reaper import Reaper
-from .records import Assignment, Bundle, Lease, Receipt
+from .records import Assignment, Bundle, Checkpoint, Lease, Receipt
 from .verifier import Verifier
 from .worker import Worker
 
@@ -59,8 +63,12 @@ __all__ = [
     "ArgumentOutOfRange",
     "ArgumentTooLong",
     "Assignment",
+    "AsyncReaper",
+    "AsyncVerifier",
+    "AsyncWorker",
     "Bundle",
     "BundleMismatch",
+    "Checkpoint",
     "ConnectionBusy",
     "DeadlockDetected",
     "FencepostError",
@@ -68,6 +76,7 @@ __all__ = [
     "FrozenColumn",
     "Illegal",
     "KernelError",
+    "KernelUnfit",
     "Lease",
     "LockNotAvailable",
     "Misuse",

@@ -17,9 +17,11 @@ from . import checkout, environment, runner, supervisor, text
 from .checkout import GitError, Interrupted, Occupied, Snapshot, Unusable, Workspace
 from .connection import Link
 from .console import Console, clock_time
+from .doorbell import Ring, silent
 from .errors import FencepostError, Refused, Repeated, ServerUnreachable
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
+from .looking import Look
 from .polling import Step
 from .records import Assignment, Lease
 from .runner import Run
@@ -67,6 +69,7 @@ class Attempts:
     :param lease_for: how long a lease is; the class's default if ``None``.
     :param pass_env: names of variables that the command gets beside the usual ones.
     :param interrupt: when set, the command is stopped and the campaign given back.
+    :param ring: is told what was answered, to wake those who can go on with it.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Attempts:
         lease_for: timedelta | None = None,
         pass_env: Sequence[str] = (),
         patience: timedelta | None = None,
+        ring: Ring = silent,
     ) -> None:
         self._link = link
         self._class = campaign_class
@@ -91,17 +95,26 @@ class Attempts:
         self._lease_for = lease_for
         self._pass_env = list(pass_env)
         self._patience = patience
+        self._ring = ring
         self._token: UUID | None = None
+        self._look = Look(link, campaign_class, interrupt=interrupt, patience=patience)
+
+    def due_in(self) -> float | None:
+        """Return in how many seconds there will be something to claim, where that is known."""
+        return self._look.due_in()
 
     def step(self) -> Step:
-        """Claim a campaign and make one attempt.
+        """Claim a campaign, if there may be one, and make one attempt.
 
         :raises Forbidden: the principal is not enrolled in the class as worker.
         :raises ServerUnreachable: the server is gone and did not come back.
         """
-        lease = self._claim()
-        if lease is None:
+        if not self._look.is_worth_a_claim():
             return Step.NOTHING
+        lease = self._claim()
+        found = self._look.after(has_lease=lease is not None)
+        if lease is None:
+            return found
         self._console.event("claimed", lease, expires=clock_time(lease.lease_expires_at))
         with Interrupt() as lost, LeaseKeeper(self._link, self._renew, lease, lost) as keeper:
             root: Path | None = None
@@ -282,10 +295,12 @@ class Attempts:
                     fingerprint=failure.fingerprint,
                 )
             )
+            self._ring(receipt)
             self._console.event("failed", lease, state=receipt.state, reason=_first(failure.reason))
             return Step.DONE
         reason = text.reason(ending.reason)
         receipt = self._call(lambda worker: worker.release(lease, reason=reason))
+        self._ring(receipt)
         self._console.event("released", lease, state=receipt.state, reason=reason)
         return Step.TROUBLE if ending.is_trouble else Step.DONE
 
@@ -298,6 +313,7 @@ class Attempts:
                 result=submission.result,
             )
         )
+        self._ring(receipt)
         self._console.event(
             "submitted",
             lease,

@@ -1,3 +1,4 @@
+# Made of async_calls.py by tools/generate-sync: change that, and run it again.
 """One call of a kernel function, in one short transaction of its own."""
 
 from __future__ import annotations
@@ -23,22 +24,50 @@ def rows(
 ) -> list[dict[str, Any]]:
     """Run *query* in a transaction of its own, commit, and return its rows.
 
+    Whoever is cancelled in the middle leaves no transaction behind: it is rolled back, and where
+    that cannot be known the connection is closed.
+
     :raises ConnectionBusy: the connection is in a transaction.
     :raises RaisedError: the server raised an SQLSTATE of ``ledger.answer``.
     """
+    _require_idle(connection)
+    has_begun = False
+    with translated():
+        try:
+            with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
+                has_begun = True
+                cursor.execute(query, arguments)
+                return cursor.fetchall()
+        except BaseException:
+            is_idle = connection.info.transaction_status is TransactionStatus.IDLE
+            if not (has_begun and is_idle):
+                connection.close()
+            raise
+
+
+def statement(
+    connection: psycopg.Connection[Any], query: LiteralString, arguments: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Run *query*, which writes nothing, and return its rows.
+
+    On a connection in autocommit it is sent alone, without BEGIN and COMMIT around it.
+    """
+    if not connection.autocommit:
+        return rows(connection, query, arguments)
+    _require_idle(connection)
+    with translated():
+        cursor = connection.cursor(row_factory=dict_row)
+        cursor.execute(query, arguments)
+        return cursor.fetchall()
+
+
+def _require_idle(connection: psycopg.Connection[Any]) -> None:
     if connection.info.transaction_status not in {
         TransactionStatus.IDLE,
         TransactionStatus.UNKNOWN,
     }:
         message = "the connection is in a transaction: commit or roll back before this call"
         raise ConnectionBusy(message)
-    with (
-        translated(),
-        connection.transaction(),
-        connection.cursor(row_factory=dict_row) as cursor,
-    ):
-        cursor.execute(query, arguments)
-        return cursor.fetchall()
 
 
 def record(kind: type[R], row: dict[str, Any], **own: Any) -> R:
@@ -61,7 +90,8 @@ def one(
     arguments: dict[str, Any],
 ) -> R:
     """Call a function that returns one *kind*."""
-    return record(kind, rows(connection, query, arguments)[0])
+    found = rows(connection, query, arguments)
+    return record(kind, found[0])
 
 
 def lease_or_none(
@@ -77,11 +107,14 @@ def lease_or_none(
     """
     asked_at = clock.now()
     found = rows(connection, query, arguments)
-    if not found:
-        return None
-    left: timedelta | None = found[0].pop("lease_left", None)
+    return lease(found[0], token, asked_at) if found else None
+
+
+def lease(row: dict[str, Any], token: UUID, asked_at: float) -> Lease:
+    """Make a lease of a row that was asked for at that time of :func:`fencepost.clock.now`."""
+    left: timedelta | None = row.pop("lease_left", None)
     runs_out_at = asked_at + (left.total_seconds() if left else 0.0)
-    return record(Lease, found[0], token=token, runs_out_at=runs_out_at)
+    return record(Lease, row, token=token, runs_out_at=runs_out_at)
 
 
 def under(lease: Lease) -> dict[str, Any]:

@@ -17,16 +17,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import psycopg
 
 from . import __version__, connection, supervisor
-from .connection import API_VERSIONS, KernelUnfit, Link, NoServer, NotAdmitted, SecretInTheOpen
-from .errors import Forbidden, KernelError, Retry, ServerUnreachable
+from .connection import Link, NoServer, NotAdmitted, SecretInTheOpen
+from .doorbell import Doorbell, Ring, ring, silent
+from .errors import Forbidden, KernelError, KernelUnfit, Retry, ServerUnreachable
 from .interrupt import Interrupt
 from .polling import POLL, Step, poll
+from .role import API_VERSIONS
+from .session import connect
 
 try:
     import typer
@@ -75,6 +79,11 @@ _LEASE_FOR = typer.Option(
     metavar="DURATION",
     help="Length of a lease, like 90s, 15m or 2h; by default the class's.",
 )
+_NO_DOORBELL = typer.Option(
+    "--no-doorbell",
+    help="Neither listen for new work nor tell others of it: as behind a pooler in transaction "
+    "mode. Looking every two seconds or so is all that is left.",
+)
 _PASS_ENV = typer.Option(
     "--pass-env", metavar="NAME", help="Let the command see this variable too. Repeatable."
 )
@@ -88,6 +97,8 @@ class _Session:
     console: Console
     interrupt: Interrupt
     patience: timedelta | None
+    conninfo: str = ""
+    ring: Ring = silent
 
 
 @app.callback()
@@ -117,6 +128,7 @@ def worker(
     label: Annotated[str | None, _LABEL] = None,
     lease_for: Annotated[str | None, _LEASE_FOR] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    no_doorbell: Annotated[bool, _NO_DOORBELL] = False,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
 ) -> None:
@@ -130,7 +142,9 @@ def worker(
     command = [_program(command[0]), *command[1:]]
     _program("git")
     length = _duration(lease_for)
-    with _session("worker", service=service, dsn=dsn, label=label, once=once) as session:
+    with _session(
+        "worker", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
+    ) as session:
         attempts = Attempts(
             session.link,
             campaign_class=campaign_class,
@@ -141,8 +155,17 @@ def worker(
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
             patience=session.patience,
+            ring=session.ring,
         )
-        _run(session, attempts.step, once=once, idle=f"no campaign of class {campaign_class}")
+        with _bell(session, campaign_class, is_wanted=not (once or no_doorbell)) as bell:
+            _run(
+                session,
+                attempts.step,
+                once=once,
+                idle=f"no campaign of class {campaign_class}",
+                bell=bell,
+                due_in=attempts.due_in,
+            )
 
 
 @app.command()
@@ -162,6 +185,7 @@ def verifier(
     label: Annotated[str | None, _LABEL] = None,
     lease_for: Annotated[str | None, _LEASE_FOR] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    no_doorbell: Annotated[bool, _NO_DOORBELL] = False,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
 ) -> None:
@@ -172,7 +196,9 @@ def verifier(
     """
     _program("git")
     length = _duration(lease_for)
-    with _session("verifier", service=service, dsn=dsn, label=label, once=once) as session:
+    with _session(
+        "verifier", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
+    ) as session:
         verifications = Verifications(
             session.link,
             campaign_class=campaign_class,
@@ -183,10 +209,17 @@ def verifier(
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
             patience=session.patience,
+            ring=session.ring,
         )
-        _run(
-            session, verifications.step, once=once, idle=f"no submission in class {campaign_class}"
-        )
+        with _bell(session, campaign_class, is_wanted=not (once or no_doorbell)) as bell:
+            _run(
+                session,
+                verifications.step,
+                once=once,
+                idle=f"no submission in class {campaign_class}",
+                bell=bell,
+                due_in=verifications.due_in,
+            )
 
 
 @app.command()
@@ -199,16 +232,22 @@ def reaper(
     once: Annotated[
         bool, typer.Option("--once", help="Look once at every class, and end.")
     ] = False,
+    no_doorbell: Annotated[
+        bool, typer.Option("--no-doorbell", help="Do not tell others what was taken back.")
+    ] = False,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
 ) -> None:
     """Take back expired leases, in every class. Needs nothing else to be alive."""
-    with _session("reaper", service=service, dsn=dsn, label=None, once=once) as session:
+    with _session(
+        "reaper", service=service, dsn=dsn, label=None, once=once, no_doorbell=no_doorbell
+    ) as session:
         reaping = Reaping(
             session.link,
             console=session.console,
             interrupt=session.interrupt,
             patience=session.patience,
+            ring=session.ring,
         )
         _run(
             session,
@@ -236,7 +275,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 @contextmanager
 def _session(
-    role: str, *, service: str | None, dsn: str | None, label: str | None, once: bool
+    role: str,
+    *,
+    service: str | None,
+    dsn: str | None,
+    label: str | None,
+    once: bool,
+    no_doorbell: bool,
 ) -> Iterator[_Session]:
     """Connect, check the kernel, and turn what goes wrong into a sentence and an exit code."""
     console = Console(role)
@@ -249,12 +294,23 @@ def _session(
                 dsn=dsn, service=service, application=f"fencepost {role} {label or ''}".strip()
             )
             link = Link(
-                lambda: connection.connect(conninfo),
+                lambda: connect(conninfo),
                 connection=connection.first_connection(conninfo),
                 tell=lambda what: console.event("connection", state=what),
             )
             try:
-                yield _Session(link, console, interrupt, timedelta(minutes=1) if once else None)
+                yield _Session(
+                    link,
+                    console,
+                    interrupt,
+                    patience=timedelta(minutes=1) if once else None,
+                    conninfo=conninfo,
+                    ring=silent
+                    if no_doorbell
+                    else partial(
+                        ring, link, tell=lambda what: console.event("doorbell", state=what)
+                    ),
+                )
             finally:
                 link.drop()
         except SecretInTheOpen as error:
@@ -286,6 +342,20 @@ def _session(
             _end(USAGE, f"{error}{f': {hint}' if hint else ''} ({error.code})")
 
 
+@contextmanager
+def _bell(session: _Session, campaign_class: str, *, is_wanted: bool) -> Iterator[Doorbell | None]:
+    """Listen, if that is wanted."""
+    if not is_wanted:
+        yield None
+        return
+    with Doorbell(
+        lambda: connect(session.conninfo),
+        campaign_class,
+        tell=lambda what: session.console.event("doorbell", state=what),
+    ) as bell:
+        yield bell
+
+
 def _run(
     session: _Session,
     step: Callable[[], Step],
@@ -293,6 +363,8 @@ def _run(
     once: bool,
     idle: str,
     every: timedelta = POLL,
+    bell: Doorbell | None = None,
+    due_in: Callable[[], float | None] = lambda: None,
 ) -> None:
     """Poll until the end, and exit with what ``--once`` found."""
 
@@ -309,6 +381,8 @@ def _run(
         interrupt=session.interrupt,
         idle=lambda: session.console.event("idle", reason=idle),
         every=every,
+        bell=bell,
+        due_in=due_in,
     )
     if session.interrupt:
         session.console.event("stopped", reason=session.interrupt.reason)

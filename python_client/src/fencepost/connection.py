@@ -11,17 +11,15 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from . import clock
-from .errors import Retry, ServerUnreachable
+from .errors import KernelUnfit, Retry, ServerUnreachable
 from .interrupt import Interrupt
+from .role import Role
+from .session import connect
 
 T = TypeVar("T")
-
-API_VERSIONS = range(1, 2)
-"""Versions of the kernel's functions that this client knows."""
 
 _RETRIES = 8
 _HURRY = timedelta(seconds=10)
@@ -46,10 +44,6 @@ class NoServer(Exception):
 
 class NotAdmitted(Exception):
     """The server does not let this principal in, or not into this database."""
-
-
-class KernelUnfit(Exception):
-    """The database has no kernel, or one that is too old or too new for this client."""
 
 
 def conninfo(
@@ -78,17 +72,6 @@ def conninfo(
     return make_conninfo("", **{**_DEFAULTS, "application_name": application, **given})
 
 
-def connect(conninfo: str) -> psycopg.Connection[Any]:
-    """Open a connection as the kernel wants it; no statement is prepared, for PgBouncer's sake.
-
-    The client's encoding is not for PGCLIENTENCODING to say: under SQL_ASCII texts come as bytes.
-    """
-    connection = psycopg.connect(conninfo, prepare_threshold=None, client_encoding="utf8")
-    connection.isolation_level = IsolationLevel.READ_COMMITTED
-    connection.read_only = False
-    return connection
-
-
 def first_connection(conninfo: str) -> psycopg.Connection[Any]:
     """Open a connection, or say why not in a way that names who can help.
 
@@ -102,23 +85,13 @@ def first_connection(conninfo: str) -> psycopg.Connection[Any]:
         ping = psycopg.pq.PGconn.ping(conninfo.encode())
         raise (NotAdmitted if ping == psycopg.pq.Ping.OK else NoServer)(str(error)) from error
     try:
-        with connection.transaction():
-            row = connection.execute("select kernel.api_version()").fetchone()
-    except (psycopg.errors.UndefinedFunction, psycopg.errors.InvalidSchemaName) as error:
+        Role(connection).require_fit_kernel()
+    except KernelUnfit:
         connection.close()
-        raise KernelUnfit("there is no Fencepost kernel in this database") from error
+        raise
     except psycopg.errors.InsufficientPrivilege as error:
         connection.close()
         raise NotAdmitted(str(error)) from error
-    version = int(row[0]) if row else 0
-    if version not in API_VERSIONS:
-        connection.close()
-        side = "too old" if version < API_VERSIONS.start else "too new"
-        message = (
-            f"the kernel has API version {version}, {side} for this client, "
-            f"which knows {API_VERSIONS.start} to {API_VERSIONS.stop - 1}"
-        )
-        raise KernelUnfit(message)
     return connection
 
 
@@ -144,6 +117,8 @@ class Link:
         self._connection = connection
         self._tell = tell
         self._lock = threading.Lock()
+        self.losses = 0
+        """How often the connection was lost in the middle of a call."""
 
     def call(
         self,
@@ -177,6 +152,7 @@ class Link:
                         raise
                     self.drop()
                     losses += 1
+                    self.losses += 1
                     lost_at = clock.now() if lost_at is None else lost_at
                     if told != str(error):
                         told = str(error)

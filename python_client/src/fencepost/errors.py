@@ -3,6 +3,7 @@
     FencepostError
     ├── ConnectionBusy          the connection is in a transaction already
     ├── ServerUnreachable       no connection to the server within the time allowed
+    ├── KernelUnfit             there is no kernel, or one that this client does not know
     └── KernelError             the kernel answered, and not with ``ok``
         ├── Refused             recorded by the kernel; ``.receipt`` is its answer
         │   ├── Stale           another generation holds the campaign: stop, discard
@@ -66,6 +67,10 @@ class ConnectionBusy(FencepostError):
 
 class ServerUnreachable(FencepostError):
     """No connection to the server could be had within the time allowed."""
+
+
+class KernelUnfit(FencepostError):
+    """The database has no kernel, or one that is too old or too new for this client."""
 
 
 class KernelError(FencepostError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from . import checkout, clock
 from .checkout import ZERO, Git, GitError, Interrupted
 from .console import Console, clock_time
+from .doorbell import Ring
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .polling import Step
@@ -44,6 +45,7 @@ class Promotion:
     means that the result is reachable from the ref: somebody may have pushed on top of it since.
 
     :param call: calls the kernel as this verifier.
+    :param ring: is told what was answered.
     :param folder: where to make the git repository that this needs.
     :param objects: repositories whose objects need not be fetched again.
     """
@@ -57,6 +59,7 @@ class Promotion:
         keeper: LeaseKeeper,
         lost: Interrupt,
         console: Console,
+        ring: Ring,
         folder: Path,
         objects: tuple[Path, ...] = (),
     ) -> None:
@@ -65,6 +68,7 @@ class Promotion:
         self._keeper = keeper
         self._lost = lost
         self._console = console
+        self._ring = ring
         self._repository, self._ref = checkout.location(bundle.location)
         self._fence = checkout.fence_ref(bundle.campaign_class, bundle.campaign_id)
         self._pushed_ref = str(bundle.result.get("pushed_ref", ""))
@@ -181,6 +185,7 @@ class Promotion:
             return self._promote(refs, old_value=str(refs.value), fence_value=refs.fence)
         self._keeper.stop()
         receipt = self._call(lambda verifier: verifier.outdate(self._lease, reason=reason))
+        self._ring(receipt)
         self._console.event("outdated", self._lease, state=receipt.state, reason=reason)
         return Step.DONE
 

@@ -1,16 +1,14 @@
+# Made of async_reaper.py by tools/generate-sync: change that, and run it again.
 """What a reaper may ask of the kernel."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
-
 from . import calls
-from .records import Receipt
+from .records import Checkpoint, Receipt
+from .role import Role
 
 
-class Reaper:
+class Reaper(Role):
     """Gives back what its holder lost, so that somebody else can continue it.
 
     The connection is the caller's and must be idle: every method makes one short transaction of
@@ -19,25 +17,15 @@ class Reaper:
     :param connection: logged in as a principal that is a member of ``fencepost_reaper``.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-
     def is_reaper(self) -> bool:
         """Return whether the principal may call ``kernel.reap``."""
-        found = calls.rows(
+        found = calls.statement(
             self._connection,
             "select pg_catalog.has_function_privilege("
             "'kernel.reap(text, integer)', 'execute') as is_reaper",
             {},
         )
         return bool(found[0]["is_reaper"])
-
-    def classes(self) -> list[str]:
-        """Return the names of all classes. Calls ``kernel.classes``."""
-        found = calls.rows(
-            self._connection, "select class.name from kernel.classes() as class (name)", {}
-        )
-        return [row["name"] for row in found]
 
     def reap(self, campaign_class: str, *, limit: int = 100) -> list[Receipt]:
         """Take up to *limit* campaigns from leases that ran out, and park what waited too long.
@@ -53,3 +41,18 @@ class Reaper:
             {"class": campaign_class, "limit": limit},
         )
         return [calls.record(Receipt, row) for row in found]
+
+    def checkpoint(self, campaign_class: str) -> Checkpoint:
+        """Digest what was logged since the last checkpoint, chained to that one.
+
+        Calls ``kernel.checkpoint``. Keep number and digest outside of the server: later tampering
+        with the log cannot lead to the same digest again.
+
+        :raises UnknownClass: there is no such class.
+        """
+        return calls.one(
+            self._connection,
+            Checkpoint,
+            "select * from kernel.checkpoint(p_class => %(class)s)",
+            {"class": campaign_class},
+        )

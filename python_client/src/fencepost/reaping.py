@@ -9,6 +9,7 @@ import psycopg
 
 from .connection import Link, NotAdmitted
 from .console import Console
+from .doorbell import Ring, silent
 from .errors import Forbidden, KernelError
 from .interrupt import Interrupt
 from .polling import Step
@@ -21,6 +22,7 @@ class Reaping:
     """Rounds over all classes. A class that cannot be reaped does not keep the others waiting.
 
     :param link: the connection, as a reaper.
+    :param ring: is told what was taken back, to wake those who can go on with it.
     """
 
     def __init__(
@@ -30,11 +32,13 @@ class Reaping:
         console: Console,
         interrupt: Interrupt,
         patience: timedelta | None = None,
+        ring: Ring = silent,
     ) -> None:
         self._link = link
         self._console = console
         self._interrupt = interrupt
         self._patience = patience
+        self._ring = ring
 
     def step(self) -> Step:
         """Reap every class once.
@@ -73,6 +77,7 @@ class Reaping:
             )
             for receipt in moved:
                 self._console.event("reaped", receipt, move=receipt.note, state=receipt.state)
+            self._ring(*moved)
             has_moved = has_moved or bool(moved)
             if len(moved) < _LIMIT:
                 break

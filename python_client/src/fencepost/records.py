@@ -101,3 +101,14 @@ class Bundle(Receipt):
     bundle_sha256: bytes
     promotes: bool
     """Whether an accepted result is to be put into the target's own ref."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint(Receipt):
+    """``kernel.checkpoint``: the digest of the log of a class up to now."""
+
+    campaign_class: str
+    checkpoint_no: int
+    event_count: int
+    """How many events were digested with this one."""
+    sha256: bytes

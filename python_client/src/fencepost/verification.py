@@ -18,10 +18,12 @@ from . import checkout, environment, runner, supervisor, text
 from .checkout import STORE, Git, GitError, Interrupted, Workspace
 from .connection import Link
 from .console import Console
+from .doorbell import Ring, silent
 from .errors import Refused
 from .evidence import EvidenceFile
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
+from .looking import Look
 from .polling import Step
 from .promotion import Promotion
 from .records import Bundle, Lease, Receipt
@@ -72,6 +74,7 @@ class Verifications:
     :param pass_env: names of variables that the acceptance command gets beside the usual ones.
     :param interrupt: when set, the acceptance command is stopped and the verifier abstains. A
         promotion that has begun is brought to its end.
+    :param ring: is told what was answered, to wake those who can go on with it.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Verifications:
         lease_for: timedelta | None = None,
         pass_env: Sequence[str] = (),
         patience: timedelta | None = None,
+        ring: Ring = silent,
     ) -> None:
         self._link = link
         self._class = campaign_class
@@ -96,22 +100,32 @@ class Verifications:
         self._lease_for = lease_for
         self._pass_env = list(pass_env)
         self._patience = patience
+        self._ring = ring
+        self._look = Look(link, campaign_class, interrupt=interrupt, patience=patience)
         self._promotion_token: UUID | None = None
         self._verification_token: UUID | None = None
 
+    def due_in(self) -> float | None:
+        """Return in how many seconds there will be something to claim, where that is known."""
+        return self._look.due_in()
+
     def step(self) -> Step:
-        """Finish a promotion that somebody left, or judge a submission.
+        """Finish a promotion that somebody left, or judge a submission, if there may be one.
 
         :raises Forbidden: the principal is not enrolled in the class as verifier.
         :raises ServerUnreachable: the server is gone and did not come back.
         """
+        if not self._look.is_worth_a_claim():
+            return Step.NOTHING
         lease = self._claim_promotion()
         if lease is not None:
+            self._look.after(has_lease=True)
             self._console.event("claimed", lease, to="promote")
             return self._under(lease, self._finish)
         lease = self._claim_verification()
+        found = self._look.after(has_lease=lease is not None)
         if lease is None:
-            return Step.NOTHING
+            return found
         if lease.state == "promoting":  # the answer to a repeated claim whose verdict is given
             return self._under(lease, self._finish)
         self._console.event("claimed", lease, to="verify")
@@ -194,6 +208,7 @@ class Verifications:
             keeper=keeper,
             lost=lost,
             console=self._console,
+            ring=self._ring,
             # Made now, after whatever was run here has ended: nothing was planted in it.
             folder=Path(tempfile.mkdtemp(prefix="promotion-", dir=root)) / "promotion.git",
             objects=objects,
@@ -230,6 +245,7 @@ class Verifications:
                 evidence_sha256=judgement.evidence_sha256,
             )
         )
+        self._ring(receipt)
         self._console.event(
             judgement.verdict,
             lease,

@@ -1,3 +1,4 @@
+# Made of async_verifier.py by tools/generate-sync: change that, and run it again.
 """What a verifier may ask of the kernel."""
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import psycopg
 
 from . import calls
 from .records import Bundle, Lease, Receipt
+from .role import Role
 
 Verdict = Literal["accepted", "rejected", "unverifiable"]
 
 
-class Verifier:
+class Verifier(Role):
     """Judges submitted attempts, and promotes what was accepted.
 
     The connection is the caller's and must be idle: every method makes one short transaction of
@@ -27,7 +29,7 @@ class Verifier:
     """
 
     def __init__(self, connection: psycopg.Connection[Any], *, label: str | None = None) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._label = label
 
     def claim_verification(

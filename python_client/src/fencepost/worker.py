@@ -1,7 +1,10 @@
+# Made of async_worker.py by tools/generate-sync: change that, and run it again.
 """What a worker may ask of the kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,11 +12,12 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.types.json import Jsonb
 
-from . import calls
+from . import calls, clock
 from .records import Assignment, Lease, Receipt
+from .role import Role
 
 
-class Worker:
+class Worker(Role):
     """Claims campaigns and records what became of the attempts.
 
     The connection is the caller's and must be idle: every method makes one short transaction of
@@ -26,7 +30,7 @@ class Worker:
     """
 
     def __init__(self, connection: psycopg.Connection[Any], *, label: str | None = None) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._label = label
 
     def claim(
@@ -62,6 +66,60 @@ class Worker:
             {"class": campaign_class, "token": token, "label": self._label, "lease_for": lease_for},
             token,
         )
+
+    def claim_many(
+        self,
+        campaign_class: str,
+        *,
+        tokens: Sequence[UUID],
+        lease_for: timedelta | None = None,
+    ) -> list[Lease]:
+        """Lease as many campaigns as there are tokens, or as many as are ready, in one transaction.
+
+        Calls ``kernel.claim_many``. Each lease is renewed, ended and lost by itself.
+
+        :param tokens: 1 to 100 different ones, one for each lease. Pass the same again to repeat a
+            call whose answer was lost.
+        :param lease_for: as in :meth:`claim`.
+        :return: the leases, each with its token, in the order of *tokens*.
+        :raises Forbidden: the principal is not enrolled in the class as worker.
+        :raises NotHolder: a token names a lease of another principal or kind. What the other
+            tokens brought is held all the same: call again without that one.
+        :raises ArgumentOutOfRange: *tokens* or *lease_for* is outside the bounds.
+        """
+        asked_at = clock.now()
+        found = calls.rows(
+            self._connection,
+            """
+            select answer.*, answer.lease_expires_at - pg_catalog.clock_timestamp() as lease_left
+            from kernel.claim_many(
+                p_class     => %(class)s,
+                p_tokens    => %(tokens)s,
+                p_label     => %(label)s,
+                p_lease_for => %(lease_for)s
+            ) as answer
+            """,
+            {
+                "class": campaign_class,
+                "tokens": list(tokens),
+                "label": self._label,
+                "lease_for": lease_for,
+            },
+        )
+        if len(found) == len(tokens) or not any(row["duplicate"] for row in found):
+            # Where nothing more is ready, the tokens at the end are those without a lease.
+            return [
+                calls.lease(row, token, asked_at) for row, token in zip(found, tokens, strict=False)
+            ]
+        # A repeat, and some of the leases have ended since. A row does not name its token; a claim
+        # with it does.
+        repeats = {row["campaign_id"]: row["duplicate"] for row in found}
+        leases = [self.claim(campaign_class, token=token, lease_for=lease_for) for token in tokens]
+        return [
+            replace(lease, duplicate=repeats.get(lease.campaign_id, lease.duplicate))
+            for lease in leases
+            if lease is not None
+        ]
 
     def brief(self, lease: Lease) -> Assignment:
         """Return what to do under a lease, and every earlier attempt with its reason.

@@ -17,11 +17,15 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.pytest.client.pooler import running as pooler_before
+from tests.pytest.client.proxy import running as proxy_before
 from tests.pytest.conftest import Principal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tests.pytest.client.pooler import Pooler
+    from tests.pytest.client.proxy import Proxy
     from tests.pytest.conftest import Connection
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -287,3 +291,17 @@ def world(database: str, people: dict[str, Principal], tmp_path: Path) -> Iterat
             except subprocess.TimeoutExpired:
                 process.popen.kill()
                 process.popen.wait()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    """Yield something that can lose the server's answers."""
+    with proxy_before() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(cluster: Path) -> Iterator[Pooler]:
+    """Yield a PgBouncer before the cluster."""
+    with pooler_before() as made:
+        yield made

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost import Assignment, Bundle, Lease, Receipt
+from fencepost import (
+    Assignment,
+    AsyncReaper,
+    AsyncVerifier,
+    AsyncWorker,
+    Bundle,
+    Checkpoint,
+    Lease,
+    Reaper,
+    Receipt,
+    Verifier,
+    Worker,
+)
 from fencepost.errors import KernelError, Misuse, Refused, Retry
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Superuser
 
+ROLES = {
+    "worker": (Worker, AsyncWorker),
+    "verifier": (Verifier, AsyncVerifier),
+    "reaper": (Reaper, AsyncReaper),
+}
 KINDS = {"outcome": Refused, "misuse": Misuse, "retry": Retry}
 
 
@@ -39,6 +57,7 @@ def test_every_answer_has_its_class_and_every_class_its_answer(
         (Lease, {"token", "runs_out_at"}),
         (Assignment, set[str]()),
         (Bundle, set[str]()),
+        (Checkpoint, set[str]()),
     ],
 )
 def test_a_record_has_the_fields_of_its_type(
@@ -53,3 +72,55 @@ def test_a_record_has_the_fields_of_its_type(
     )
     columns = {"campaign_class" if row[0] == "class" else row[0] for row in listed}
     assert {field.name for field in fields(kind)} - own == columns
+
+
+@pytest.mark.parametrize("duty", ROLES)
+def test_every_function_that_a_role_may_call_is_a_method_with_its_arguments(
+    database: str, superuser: Superuser, duty: str
+) -> None:
+    """Taken from the grants, so that a new function cannot be forgotten here."""
+    granted = (
+        superuser(database)
+        .execute(
+            """
+            select p.proname, p.proargnames[:p.pronargs]
+            from pg_catalog.pg_proc as p
+            where p.pronamespace = 'kernel'::regnamespace
+              and has_function_privilege(%s, p.oid, 'execute')
+            """,
+            (f"fencepost_{duty}",),
+        )
+        .fetchall()
+    )
+    assert len(granted) > 5
+    for role in ROLES[duty]:
+        for name, parameters in granted:
+            method = getattr(role, name, None)
+            assert method is not None, f"{role.__name__} has no {name}"
+            assert f"kernel.{name}``" in (inspect.getdoc(method) or "")
+            taken = set(inspect.signature(method).parameters)
+            asked = {parameter.removeprefix("p_") for parameter in parameters or ()}
+            if "lease" in taken:
+                asked -= {"class", "campaign_id", "generation", "token"}
+            if "label" in asked:
+                asked.remove("label")  # the constructor's
+                assert "label" in inspect.signature(role).parameters
+            asked = {"campaign_class" if name == "class" else name for name in asked}
+            assert asked <= taken, f"{role.__name__}.{name} does not take {asked - taken}"
+
+
+@pytest.mark.parametrize(("plain", "waiting"), ROLES.values())
+def test_the_async_classes_have_the_same_surface(
+    plain: type[object], waiting: type[object]
+) -> None:
+    """The one is made of the other: tests/pytest/tools/test_generate_sync.py."""
+
+    def surface(role: type[object]) -> dict[str, str]:
+        return {
+            name: str(inspect.signature(method)).replace("Async", "")
+            for name, method in inspect.getmembers(role, inspect.isfunction)
+        }
+
+    assert surface(plain) == surface(waiting)
+    for name, method in inspect.getmembers(waiting, inspect.isfunction):
+        assert inspect.iscoroutinefunction(method) != name.startswith("_")

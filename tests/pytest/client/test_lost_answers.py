@@ -2,99 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import select
-import socket
 import threading
 import time
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from fencepost import ServerUnreachable, Verifier, Worker
-from fencepost.connection import Link, connect
+from fencepost.connection import Link
 from fencepost.interrupt import Interrupt
 from fencepost.lease_keeper import LeaseKeeper
+from fencepost.session import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.pytest.client.conftest import World
-    from tests.pytest.conftest import Principal, Superuser
+    from tests.pytest.client.proxy import Proxy
+    from tests.pytest.conftest import Superuser
 
 CLASS = "upkeep"
-
-
-class Proxy:
-    """Stands between client and server, and can swallow the server's answer to a COMMIT."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.swallow = False
-        self.is_closed = False
-        self.swallowed = 0
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(folder / f".s.PGSQL.{os.environ['PGPORT']}"))
-        self._listener.listen()
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
-        self._threads[0].start()
-
-    def conninfo(self, who: Principal, database: str) -> str:
-        """Return how to connect through here."""
-        return make_conninfo(
-            who.conninfo(database), host=str(self.folder), passfile=str(who.passfile)
-        )
-
-    def close(self) -> None:
-        """Accept nothing more, and end what there is."""
-        self.is_closed = True
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while not self.is_closed:
-            if not select.select([self._listener], [], [], 0.1)[0]:
-                continue
-            with contextlib.suppress(OSError):
-                client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(f"{os.environ['PGHOST']}/.s.PGSQL.{os.environ['PGPORT']}")
-                threading.Thread(target=self._pump, args=(client, server), daemon=True).start()
-
-    def _pump(self, client: socket.socket, server: socket.socket) -> None:
-        with client, server, contextlib.suppress(OSError):  # either side may leave
-            while not self.is_closed:
-                for ready in select.select([client, server], [], [], 0.1)[0]:
-                    data = ready.recv(65536)
-                    if not data:
-                        return
-                    if ready is client:
-                        server.sendall(data)
-                        if self.swallow and b"COMMIT\0" in data:
-                            server.recv(65536)  # the answer: it is committed
-                            self.swallow = False
-                            self.swallowed += 1
-                            return
-                    else:
-                        client.sendall(data)
-
-
-@pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    """Yield a proxy in a folder whose name is short enough for a socket."""
-    folder = Path(f"/tmp/fencepost-proxy-{uuid4().hex[:8]}")
-    folder.mkdir(mode=0o700)
-    made = Proxy(folder)
-    yield made
-    made.close()
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
 
 
 def link(proxy: Proxy, world: World, duty: str) -> Link:

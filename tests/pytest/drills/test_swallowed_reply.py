@@ -22,7 +22,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from fencepost.connection import Link
-from fencepost.connection import connect as connect_as_the_command_does
+from fencepost.session import connect as connect_as_the_command_does
 from fencepost.errors import Stale
 from fencepost.verifier import Verifier
 from fencepost.worker import Worker

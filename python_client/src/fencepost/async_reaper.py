@@ -1,0 +1,57 @@
+"""What a reaper may ask of the kernel."""
+
+from __future__ import annotations
+
+from . import async_calls
+from .async_role import AsyncRole
+from .records import Checkpoint, Receipt
+
+
+class AsyncReaper(AsyncRole):
+    """Gives back what its holder lost, so that somebody else can continue it.
+
+    The connection is the caller's and must be idle: every method makes one short transaction of
+    its own. A reaper may be stopped and started at any time, and several may run at once.
+
+    :param connection: logged in as a principal that is a member of ``fencepost_reaper``.
+    """
+
+    async def is_reaper(self) -> bool:
+        """Return whether the principal may call ``kernel.reap``."""
+        found = await async_calls.statement(
+            self._connection,
+            "select pg_catalog.has_function_privilege("
+            "'kernel.reap(text, integer)', 'execute') as is_reaper",
+            {},
+        )
+        return bool(found[0]["is_reaper"])
+
+    async def reap(self, campaign_class: str, *, limit: int = 100) -> list[Receipt]:
+        """Take up to *limit* campaigns from leases that ran out, and park what waited too long.
+
+        Calls ``kernel.reap``.
+
+        :return: one receipt per campaign moved; its ``note`` names the move.
+        :raises UnknownClass: there is no such class.
+        """
+        found = await async_calls.rows(
+            self._connection,
+            "select * from kernel.reap(p_class => %(class)s, p_limit => %(limit)s)",
+            {"class": campaign_class, "limit": limit},
+        )
+        return [async_calls.record(Receipt, row) for row in found]
+
+    async def checkpoint(self, campaign_class: str) -> Checkpoint:
+        """Digest what was logged since the last checkpoint, chained to that one.
+
+        Calls ``kernel.checkpoint``. Keep number and digest outside of the server: later tampering
+        with the log cannot lead to the same digest again.
+
+        :raises UnknownClass: there is no such class.
+        """
+        return await async_calls.one(
+            self._connection,
+            Checkpoint,
+            "select * from kernel.checkpoint(p_class => %(class)s)",
+            {"class": campaign_class},
+        )
