@@ -98,6 +98,7 @@ begin
     v_brief.attempts             := ledger.earlier_attempts(p_class, p_campaign_id);
     v_brief.refused_fingerprints := ledger.refused_fingerprints(p_class, p_campaign_id);
     v_brief.previous_campaign_id := v_campaign.previous_campaign_id;
+    v_brief.operations           := ledger.unknown_operations(p_class, p_campaign_id);
 
     select t.location into v_brief.location
     from ledger.target as t
@@ -122,7 +123,8 @@ $fn$;
 
 comment on function kernel.brief(text, bigint, bigint, uuid) is
 $doc$Tells the holder of a lease what the campaign is about: where, what should be, what was seen,
-what must pass, and every earlier attempt with its reason.
+what must pass, every earlier attempt with its reason, and the external operations of which nobody
+knows yet whether they took effect.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease

@@ -123,6 +123,33 @@ begin
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
 
+    v_now := ledger.clock();
+    for v_campaign in
+        select c.*
+        from ledger.campaign as c
+        where c.class = p_class
+          and c.state in ('ready', 'attempted', 'accepted')
+          and c.campaign_id in (
+              select o.campaign_id
+              from ledger.operation as o
+              where o.class = p_class
+                and o.state = 'unknown'
+                and o.inquiry_count >= v_class.unknown_limit
+          )
+        limit v_left
+        for no key update skip locked
+    loop
+        v_now := ledger.clock();
+        v_campaign.parked_for := 'unknown_limit';
+        v_campaign := ledger.move(
+            v_campaign, 'expire', 'parked', v_now,
+            jsonb_build_object('attempt', v_campaign.attempt_count,
+                               'parked_for', v_campaign.parked_for)
+        );
+        v_left := v_left - 1;
+        return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
+    end loop;
+
     v_now    := ledger.clock();
     v_reaped := p_limit - v_left;
     insert into ledger.reaper_pass as r (class, principal, passed_at, reaped_count, locked_count)
@@ -143,7 +170,8 @@ Parameters
     p_limit  how many moves at most, 1 to 10000
 
 Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
-returns fewer rows than p_limit. While the class is paused, losses are not counted.
+returns fewer rows than p_limit. While the class is paused, losses are not counted. Parks what waits
+while one of its external operations was looked into unknown_limit times without an answer.
 
 Answers
     one ok row per move, its note the transition (lose, lose_verification, lose_promotion, expire);
@@ -153,7 +181,8 @@ Errors
     KN101, KN102, KN104 (p_limit), KN106, KN111, KN112
 
 Writes
-    ledger.campaign, ledger.attempt, ledger.seat, ledger.campaign_event, ledger.reaper_pass$doc$;
+    ledger.campaign, ledger.attempt, ledger.seat, ledger.campaign_event, ledger.operation,
+    ledger.operation_event, ledger.reaper_pass$doc$;
 
 grant execute on function kernel.reap(text, integer) to fencepost_reaper;
 
