@@ -47,13 +47,8 @@ begin
         return ledger.done_with(v_operation, false, true);
     end if;
 
-    if v_operation.token_sha256 = v_token
-        and v_operation.begun_xid = pg_current_xact_id_if_assigned()
-    then
-        raise exception 'the operation was begun in this same transaction'
-            using errcode = 'KN113',
-                  detail  = 'An effect must not happen for a record that may be rolled back.',
-                  hint    = 'Commit what begin_operation answered, then start.';
+    if v_operation.token_sha256 = v_token then
+        perform ledger.require_committed('the operation was begun', v_operation.begun_xid);
     end if;
 
     -- Its campaign is locked before it, and the target before that.

@@ -68,7 +68,7 @@ begin
     if v_receipt.outcome <> 'ok' then
         return v_bundle;
     end if;
-    perform ledger.require_committed(v_campaign);
+    perform ledger.require_committed('the lease was granted', v_campaign.lease_xid);
 
     select b.* into v_row
     from ledger.bundle as b
