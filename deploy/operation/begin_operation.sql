@@ -489,16 +489,17 @@ Parameters
     p_lease_for        without a campaign, from lease_min to lease_max; null means lease_default
 
 A campaign's operation needs an unexpired lease, lives as long as that, and goes by a key that the
-kernel derives.
+kernel derives. The status says whose it is. owner: the caller's, to be done after start_operation.
+pending: another's, look again after retry_after. replay: it is completed or failed, with its
+result. unknown: nobody knows, see resolve_operation. conflict: the key stands for another request,
+and nothing more is told. An operation whose lease ran out is taken over where it was not started,
+and becomes unknown where it was.
 
 Answers
-    ok, with a status. owner: do it, after start_operation. pending: another does, look again after
-    retry_after. replay: it is completed or failed, with its result. unknown: nobody knows, see
-    resolve_operation. conflict: the key stands for another request; nothing more is told.
-    An operation whose lease ran out is taken over where it was not started, and becomes unknown
-    where it was. (duplicate: begun before with this token and content);
-    forbidden (not enrolled, or no authority covers it), stale, not_holder, illegal, expired,
-    paused, limit, operation_open, bundle_mismatch (promote: "after" has not the accepted "commit")
+    ok (status owner, pending, replay, unknown or conflict; duplicate: begun before with this token
+    and content), forbidden (not enrolled, or no authority covers it), stale, not_holder, illegal,
+    expired, paused, limit, operation_open, bundle_mismatch (promote: "after" has not the accepted
+    "commit")
 
 Errors
     KN101, KN102, KN103, KN104, KN106, KN108, KN111, KN112

@@ -32,7 +32,6 @@ as $fn$
 declare
     v_content   bytea;
     v_operation ledger.operation;
-    v_campaign  ledger.campaign;
     v_is_admin  boolean;
     v_is_right  boolean;
     v_outcome   text;
@@ -80,7 +79,7 @@ begin
     if v_operation.campaign_id is null then
         v_is_right := ledger.is_enrolled(p_class, v_operation.duty);
     else
-        select c.* into v_campaign
+        perform
         from ledger.campaign as c
         where c.class = p_class
           and c.campaign_id = v_operation.campaign_id

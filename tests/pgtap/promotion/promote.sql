@@ -1,7 +1,7 @@
 -- kernel.promote records that an accepted result is in its target, and was read back there.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(54);
+select plan(38);
 
 select testing.callable_by('kernel.promote', 'verifier');
 
