@@ -247,8 +247,7 @@ begin
         return ledger.as_operation(ledger.forbid('begin_operation', p_class));
     end if;
 
-    -- Held: the class is not retired while an operation of it begins.
-    v_class   := ledger.hold_class(p_class);
+    v_class   := ledger.known_class(p_class);
     v_content := ledger.digest(jsonb_build_array(
         'begin', p_campaign_id, p_generation, p_kind, p_target, p_fingerprint, p_ordinal,
         p_expected, p_key
@@ -288,6 +287,8 @@ begin
                 'no authority of the class covers this kind and target'
             ));
         end if;
+        -- Held: the class is not retired while an operation of it begins.
+        v_class := ledger.hold_class(p_class);
     else
         -- Recognised before the lease is judged: this call was carried out.
         select o.* into v_present
@@ -303,14 +304,18 @@ begin
         end if;
 
         if p_kind = 'promote' then
-            -- The target is the first of the locks.
+            -- The target is the first of the locks; a call that is refused keeps none.
             perform
             from ledger.target as t
             where t.class = p_class
               and t.target = (
                   select c.target
                   from ledger.campaign as c
-                  where c.class = p_class and c.campaign_id = p_campaign_id
+                  where c.class = p_class
+                    and c.campaign_id = p_campaign_id
+                    and c.generation = p_generation
+                    and c.lease_principal = session_user
+                    and c.lease_token_sha256 = ledger.token_digest(p_token)
               )
             for no key update;
         end if;

@@ -46,7 +46,6 @@ create table ledger.operation (
     last_content_sha256 bytea,
 
     constraint operation_pk primary key (class, operation_key),
-    constraint operation_class_fk foreign key (class) references ledger.class (class),
     constraint operation_campaign_fk
         foreign key (class, campaign_id) references ledger.campaign (class, campaign_id),
     constraint operation_state_is_known
@@ -70,6 +69,8 @@ create table ledger.operation (
 )
 with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 
+-- No key to the class: its lock would come after that of the seat. Classes are never deleted, and
+-- kernel.begin_operation holds the one of an operation without a campaign.
 create index operation_campaign_ix
     on ledger.operation (class, campaign_id)
     where campaign_id is not null;

@@ -60,7 +60,10 @@ begin
               and t.target = (
                   select c.target
                   from ledger.campaign as c
-                  where c.class = p_class and c.campaign_id = v_operation.campaign_id
+                  where c.class = p_class
+                    and c.campaign_id = v_operation.campaign_id
+                    and c.generation = v_operation.generation
+                    and c.lease_principal = session_user
               )
             for no key update;
         end if;

@@ -41,7 +41,6 @@ select $list$
     last_content_sha256 bytea
 $list$ as columns, $list$
     operation_campaign_fk
-    operation_class_fk
     operation_counts_are_counts
     operation_duty_is_known
     operation_has_a_lease_while_pending_without_campaign
