@@ -81,6 +81,13 @@ begin
         );
     end if;
 
+    if ledger.open_operation_bars(v_campaign, 'submit') then
+        return ledger.refuse(
+            'submit', 'operation_open', p_class, 'an external operation of the campaign is open',
+            p_campaign_id, p_generation, v_campaign.generation, v_campaign.state
+        );
+    end if;
+
     v_now := ledger.clock();
     update ledger.attempt as a
     set submitted_at     = v_now,
@@ -126,7 +133,7 @@ A lease that has run out is no hindrance while nobody else has taken the campaig
 
 Answers
     ok (duplicate: submitted before with this content), forbidden, stale, not_holder, illegal,
-    repeated (the fingerprint of an unsuccessful attempt), no_evidence
+    repeated (the fingerprint of an unsuccessful attempt), no_evidence, operation_open
 
 Errors
     KN101, KN102, KN103, KN108, KN111, KN112

@@ -100,6 +100,14 @@ begin
     end if;
 
     if tg_op = 'UPDATE' then
+        if v_move.operations in ('closed', 'unstarted')
+            and ledger.open_operation_bars(old, v_move.transition)
+        then
+            raise exception 'an external operation of the campaign is open'
+                using errcode = 'KN901',
+                      detail  = format('The move %s is made with none.', v_move.transition),
+                      hint    = 'Conclude or resolve it first: see audit.operations.';
+        end if;
         if new.generation <> old.generation + v_move.generation_step then
             raise exception 'the move % takes the generation from % to %',
                 v_move.transition, old.generation,

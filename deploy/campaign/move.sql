@@ -79,6 +79,9 @@ begin
     if v_move.lease in ('returns', 'revokes') then
         perform ledger.free_seat(v_moved.class, v_moved.campaign_id);
     end if;
+    if v_move.operations in ('settles', 'unstarted') then
+        perform ledger.settle_operations(v_moved, p_transition, p_at);
+    end if;
     return v_moved;
 end
 $fn$;
@@ -95,13 +98,13 @@ Parameters
     p_detail          what the event shall say; nulls are left out
     p_content_sha256  the digest of the call, by which its repeat is recognised
 
-Takes the lease away, frees its seat and raises the generation as ledger.transition says. The
-caller holds the row lock; whether the move is legal for this session is for the table's trigger to
-say.
+Takes the lease away, frees its seat, raises the generation and settles what external operations
+are open, as ledger.transition says. The caller holds the row lock; whether the move is legal for
+this session is for the table's trigger to say.
 
 Returns the row as written.
 
 Writes
-    ledger.campaign, and by its trigger ledger.campaign_event; ledger.seat$doc$;
+    ledger.campaign, and by its trigger ledger.campaign_event; ledger.seat, ledger.operation$doc$;
 
 commit;

@@ -43,7 +43,7 @@ $fn$;
 comment on function ledger.require_class(text) is
 $doc$Raises KN101 or KN102 unless p_class has the form of a class name, [a-z][a-z0-9_-]{0,62}.$doc$;
 
-create or replace function ledger.require_text(p_name text, p_value text, p_limit integer)
+create or replace function ledger.require_bytes(p_name text, p_value text, p_limit integer)
     returns void
     language plpgsql
     immutable
@@ -57,6 +57,20 @@ begin
                                    octet_length(p_value), p_limit),
                   hint    = 'Store the whole as evidence and pass a reference.';
     end if;
+end
+$fn$;
+
+comment on function ledger.require_bytes(text, text, integer) is
+$doc$Raises KN103 where p_value has more than p_limit bytes; null and blank pass.$doc$;
+
+create or replace function ledger.require_text(p_name text, p_value text, p_limit integer)
+    returns void
+    language plpgsql
+    immutable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+begin
+    perform ledger.require_bytes(p_name, p_value, p_limit);
     if btrim(p_value, E' \t\r\n') = '' then
         raise exception 'argument % is empty', p_name
             using errcode = 'KN102', hint = format('Say something in %s, or pass null.', p_name);
@@ -67,6 +81,26 @@ $fn$;
 comment on function ledger.require_text(text, text, integer) is
 $doc$Raises KN103 where p_value has more than p_limit bytes, KN102 where blank; null passes.$doc$;
 
+create or replace function ledger.require_size(p_name text, p_value jsonb)
+    returns void
+    language plpgsql
+    immutable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+begin
+    if octet_length(p_value::text) > 65536 then
+        raise exception 'argument % is too long', p_name
+            using errcode = 'KN103',
+                  detail  = format('It has %s bytes; the bound is 65536.',
+                                   octet_length(p_value::text)),
+                  hint    = 'Store the whole as evidence and pass a reference.';
+    end if;
+end
+$fn$;
+
+comment on function ledger.require_size(text, jsonb) is
+$doc$Raises KN103 where p_value has more than 65536 bytes, whatever it is; null passes.$doc$;
+
 create or replace function ledger.require_object(p_name text, p_value jsonb)
     returns void
     language plpgsql
@@ -75,13 +109,7 @@ create or replace function ledger.require_object(p_name text, p_value jsonb)
 as $fn$
 begin
     perform ledger.require(p_name, p_value is not null);
-    if octet_length(p_value::text) > 65536 then
-        raise exception 'argument % is too long', p_name
-            using errcode = 'KN103',
-                  detail  = format('It has %s bytes; the bound is 65536.',
-                                   octet_length(p_value::text)),
-                  hint    = 'Store the whole as evidence and pass a reference.';
-    end if;
+    perform ledger.require_size(p_name, p_value);
     if jsonb_typeof(p_value) <> 'object' then
         raise exception 'argument % is not a jsonb object', p_name
             using errcode = 'KN102',

@@ -24,7 +24,8 @@ create type kernel.assignment as (
     observation          jsonb,
     attempts             jsonb,
     refused_fingerprints text[],
-    previous_campaign_id bigint
+    previous_campaign_id bigint,
+    operations           jsonb
 );
 
 comment on type kernel.assignment is 'What a worker is told of the campaign that it holds.';
@@ -37,5 +38,9 @@ comment on column kernel.assignment.attempts is
     'begun_at, ended_at.';
 comment on column kernel.assignment.refused_fingerprints is
     'A submission with one of these is answered "repeated".';
+comment on column kernel.assignment.operations is
+    'External operations of the campaign of which nobody knows whether they took effect, oldest '
+    'first: to be resolved before anything is submitted. An array of objects of operation_key, '
+    'kind, target, ordinal, attempt_no, incarnation, revision, expected, reason, diagnostic.';
 
 commit;

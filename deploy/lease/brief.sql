@@ -4,24 +4,28 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-create or replace function ledger.require_committed(p_campaign ledger.campaign)
+create or replace function ledger.require_committed(p_what text, p_xid xid8)
     returns void
     language plpgsql
     stable
     set search_path = pg_catalog, pg_temp
 as $fn$
 begin
-    if p_campaign.lease_xid = pg_current_xact_id_if_assigned() then
-        raise exception 'the lease was granted in this same transaction'
+    if p_xid = pg_current_xact_id_if_assigned() then
+        raise exception '% in this same transaction', p_what
             using errcode = 'KN113',
-                  detail  = 'What is not yet durable is not shown.',
-                  hint    = 'Commit the claim, then ask for its content.';
+                  detail  = 'What is not yet durable is not shown, and nothing is done for it.',
+                  hint    = 'Commit first, then call again.';
     end if;
 end
 $fn$;
 
-comment on function ledger.require_committed(ledger.campaign) is
-$doc$Raises KN113 not_yet_committed where this transaction granted the campaign's lease.$doc$;
+comment on function ledger.require_committed(text, xid8) is
+$doc$Raises KN113 not_yet_committed where p_xid is this very transaction.
+
+Parameters
+    p_what  what it did, for the message: "the lease was granted"
+    p_xid   the transaction that did it$doc$;
 
 create or replace function kernel.brief(
     p_class       text,
@@ -87,7 +91,7 @@ begin
     if v_receipt.outcome <> 'ok' then
         return v_brief;
     end if;
-    perform ledger.require_committed(v_campaign);
+    perform ledger.require_committed('the lease was granted', v_campaign.lease_xid);
     v_class := ledger.known_class(p_class);
 
     v_brief.attempt_no           := v_campaign.attempt_count;
@@ -98,6 +102,7 @@ begin
     v_brief.attempts             := ledger.earlier_attempts(p_class, p_campaign_id);
     v_brief.refused_fingerprints := ledger.refused_fingerprints(p_class, p_campaign_id);
     v_brief.previous_campaign_id := v_campaign.previous_campaign_id;
+    v_brief.operations           := ledger.unknown_operations(p_class, p_campaign_id);
 
     select t.location into v_brief.location
     from ledger.target as t
@@ -122,7 +127,8 @@ $fn$;
 
 comment on function kernel.brief(text, bigint, bigint, uuid) is
 $doc$Tells the holder of a lease what the campaign is about: where, what should be, what was seen,
-what must pass, and every earlier attempt with its reason.
+what must pass, every earlier attempt with its reason, and the external operations of which nobody
+knows yet whether they took effect.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease

@@ -103,6 +103,8 @@ create or replace function ledger.bury(p_campaign ledger.campaign)
     volatile
     set search_path = pg_catalog, pg_temp
 as $fn$
+declare
+    v_keys text[];
 begin
     insert into ledger.tombstone (class, campaign_id)
     values (p_campaign.class, p_campaign.campaign_id);
@@ -115,6 +117,14 @@ begin
     where a.class = p_campaign.class and a.campaign_id = p_campaign.campaign_id;
     delete from ledger.attempt as a
     where a.class = p_campaign.class and a.campaign_id = p_campaign.campaign_id;
+    with gone as (
+        delete from ledger.operation as o
+        where o.class = p_campaign.class and o.campaign_id = p_campaign.campaign_id
+        returning o.operation_key
+    )
+    select array_agg(g.operation_key) into v_keys from gone as g;
+    delete from ledger.operation_event as e
+    where e.class = p_campaign.class and e.operation_key = any (v_keys);
     delete from ledger.campaign_event as e
     where e.class = p_campaign.class and e.campaign_id = p_campaign.campaign_id;
     delete from ledger.campaign as c
@@ -127,6 +137,6 @@ $doc$Sets the tombstone of a closed campaign and deletes its rows, in one transa
 
 Writes
     ledger.tombstone; ledger.bundle, ledger.verdict, ledger.allowance, ledger.attempt,
-    ledger.campaign_event, ledger.campaign (deleted)$doc$;
+    ledger.operation, ledger.operation_event, ledger.campaign_event, ledger.campaign (deleted)$doc$;
 
 commit;

@@ -14,7 +14,7 @@ create type kernel.finding as (
 comment on type kernel.finding is 'Something that check found wrong.';
 comment on column kernel.finding.campaign_id is 'Null where it concerns a checkpoint.';
 comment on column kernel.finding.subject is
-    'campaign, event, attempt, bundle, verdict, tombstone or checkpoint.';
+    'campaign, event, attempt, bundle, verdict, operation, tombstone or checkpoint.';
 
 create or replace function ledger.check_campaigns(p_class text)
     returns setof kernel.finding
@@ -281,6 +281,54 @@ $fn$;
 comment on function ledger.check_attempts(text) is
 $doc$One row per attempt, bundle or verdict of a class that is not what the log says of it.$doc$;
 
+create or replace function ledger.check_operations(p_class text)
+    returns setof kernel.finding
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    -- An operation's history goes with it: what is there begins with number 1.
+    with steps as (
+        select e.operation_key, e.event_no, e.from_state, e.to_state, e.incarnation, e.revision,
+               e.campaign_id,
+               coalesce(lag(e.event_no) over w, 0) as previous_no,
+               coalesce(lag(e.to_state) over w, 'none') as previous_state,
+               case
+                   when e.event = 'begin' then 1
+                   else lag(e.revision) over w + 1
+               end as next_revision,
+               lead(e.event_no) over w is null as is_last
+        from ledger.operation_event as e
+        where e.class = p_class
+        window w as (partition by e.operation_key order by e.event_no)
+    ),
+    row_of as (
+        select o.operation_key, o.campaign_id, o.state, o.incarnation, o.revision, o.event_count
+        from ledger.operation as o
+        where o.class = p_class
+    )
+    select p_class, s.campaign_id, 'operation', format(
+        'event %s of operation %s is to %s, revision %s; before it is event %s to %s',
+        s.event_no, s.operation_key, s.to_state, s.revision, s.previous_no, s.previous_state
+    )
+    from steps as s
+    where s.event_no <> s.previous_no + 1
+       or s.from_state <> s.previous_state
+       or s.revision is distinct from s.next_revision
+    union all
+    select p_class, coalesce(o.campaign_id, s.campaign_id), 'operation',
+           format('operation %s is not what its events make of it',
+                  coalesce(o.operation_key, s.operation_key))
+    from row_of as o
+    full join (select x.* from steps as x where x.is_last) as s
+        on s.operation_key = o.operation_key
+    where row(o.state, o.incarnation, o.revision, o.event_count)
+        is distinct from row(s.to_state, s.incarnation, s.revision, s.event_no);
+$fn$;
+
+comment on function ledger.check_operations(text) is
+$doc$One row per external operation of a class that is not what its history makes of it.$doc$;
+
 create or replace function kernel.check(p_class text)
     returns setof kernel.finding
     language plpgsql
@@ -306,6 +354,7 @@ begin
     return query select f.* from ledger.check_campaigns(p_class) as f;
     return query select f.* from ledger.check_events(p_class) as f;
     return query select f.* from ledger.check_attempts(p_class) as f;
+    return query select f.* from ledger.check_operations(p_class) as f;
 
     return query
     select p_class, t.campaign_id, 'tombstone'::text, 'it does not have its digest'::text
@@ -342,8 +391,8 @@ end
 $fn$;
 
 comment on function kernel.check(text) is
-$doc$Rebuilds every campaign of a class from its events and compares; digests what was submitted and
-judged, and compares with the log; makes every checkpoint again.
+$doc$Rebuilds every campaign and external operation of a class from its events and compares; digests
+what was submitted and judged, and compares with the log; makes every checkpoint again.
 
 Parameters
     p_class  the class

@@ -145,6 +145,8 @@ begin
                 then 'not_settled'
             when ledger.took_part(p_class, v_campaign.campaign_id, v_campaign.attempt_count)
                 then 'not_independent'
+            when p_is_green and ledger.open_operation_bars(v_campaign, 'confirm')
+                then 'operation_open'
         end;
         if v_note is null then
             v_move := case when p_is_green then 'confirm' else 'contradict' end;
@@ -163,6 +165,14 @@ begin
                   and a.campaign_id = v_campaign.campaign_id
                   and a.submitted_at is not null
             ) then 'in_progress'
+            -- Green may be the work of an effect that nobody has reported yet.
+            when exists (
+                select
+                from ledger.operation as o
+                where o.class = p_class
+                  and o.campaign_id = v_campaign.campaign_id
+                  and o.state in ('pending', 'unknown', 'completed')
+            ) then 'operation_open'
         end;
         v_move := case when v_note is null then 'lapse' end;
     else
@@ -247,12 +257,13 @@ Moves something only where no later-numbered observation has been reported. Red 
 where none was open as it began and none has been opened since, and no quiet_for runs. Scheduled,
 green confirms and red contradicts a campaign that was verified, under this generation, at least
 "settle" before it began; its sensor must have been neither worker nor verifier of the attempt.
-Scheduled green lapses a campaign that was ready, under this generation, with nothing submitted.
+Scheduled green lapses a campaign that was ready, under this generation, with nothing submitted and
+no external operation open or completed; nor does it confirm while one is open.
 
 Answers
     ok (note: the move, or why there was none: superseded, quiet, retired, not_scheduled,
-    not_settled, not_independent, in_progress; duplicate: reported before with this content),
-    forbidden, not_holder, stale (reported before with other content)
+    not_settled, not_independent, in_progress, operation_open; duplicate: reported before with this
+    content), forbidden, not_holder, stale (reported before with other content)
 
 Errors
     KN101, KN102, KN103, KN107, KN110, KN111, KN112

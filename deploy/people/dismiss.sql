@@ -89,6 +89,8 @@ begin
         v_receipt.moved := true;
     end loop;
 
+    v_now := ledger.clock();
+    perform ledger.dismiss_operations(p_class, p_principal, p_duty, v_now);
     perform ledger.log_config(p_class, 'dismiss', p_principal, to_jsonb(v_before), null);
     return v_receipt;
 end
@@ -102,7 +104,8 @@ Parameters
     p_principal  the principal
     p_duty       sensor, worker or verifier
 
-Leases taken away like this do not count as losses of their campaigns.
+Leases taken away like this do not count as losses of their campaigns. Its operations without a
+campaign are released, and become unknown where they were started.
 
 Answers
     ok (duplicate: it was not enrolled; moved: leases were taken away), forbidden
@@ -112,7 +115,7 @@ Errors
 
 Writes
     ledger.enrolment, ledger.config_event, ledger.campaign, ledger.attempt,
-    ledger.campaign_event$doc$;
+    ledger.campaign_event, ledger.operation, ledger.operation_event$doc$;
 
 grant execute on function kernel.dismiss(text, text, text) to fencepost_admin;
 

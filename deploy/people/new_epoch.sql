@@ -80,9 +80,10 @@ Parameters
     p_reason  why, up to 4096 bytes; or null
 
 Adds 1,000 to the generation of every open campaign, so that whoever held one in the time that was
-lost is told that it is stale; those leases run out and are reaped. Events from now on sort after
-all earlier ones, also where transaction numbers begin anew. Called twice it begins two epochs,
-which harms nothing.
+lost is told that it is stale; those leases run out and are reaped. External operations that are
+open become unknown, or are released where they were not started. Events from now on sort after all
+earlier ones, also where transaction numbers begin anew. Called twice it begins two epochs, which
+harms nothing.
 
 Answers
     ok (note: the epoch), forbidden
@@ -91,7 +92,8 @@ Errors
     KN101, KN102, KN103, KN106, KN111, KN112
 
 Writes
-    ledger.class, ledger.config_event, ledger.campaign, ledger.campaign_event$doc$;
+    ledger.class, ledger.config_event, ledger.campaign, ledger.campaign_event, ledger.operation,
+    ledger.operation_event$doc$;
 
 grant execute on function kernel.new_epoch(text, text) to fencepost_admin;
 

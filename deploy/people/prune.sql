@@ -52,6 +52,13 @@ begin
               from ledger.campaign as n
               where n.class = p_class and n.previous_campaign_id = c.campaign_id
           )
+          and not exists (
+              select
+              from ledger.operation as o
+              where o.class = p_class
+                and o.campaign_id = c.campaign_id
+                and o.state in ('pending', 'unknown')
+          )
         order by c.campaign_id
         limit p_limit
         for update skip locked
@@ -113,7 +120,8 @@ Parameters
 
 Of a campaign its tombstone stays: how it ended, and the digest of each event, so that checkpoints
 still verify. One that another inherits from goes after that one, an observation after the campaign
-that it moved. Open campaigns are never touched.
+that it moved. Open campaigns are never touched, nor those of which an external operation is
+unknown.
 
 Answers
     ok (note: what was pruned), forbidden
@@ -123,7 +131,8 @@ Errors
 
 Writes
     ledger.tombstone; ledger.campaign, ledger.campaign_event, ledger.attempt, ledger.bundle,
-    ledger.verdict, ledger.allowance, ledger.observation, ledger.refusal (deleted)$doc$;
+    ledger.verdict, ledger.allowance, ledger.operation, ledger.operation_event,
+    ledger.observation, ledger.refusal (deleted)$doc$;
 
 grant execute on function kernel.prune(text, integer) to fencepost_admin;
 

@@ -26,7 +26,7 @@ create or replace function kernel.redrive(
 as $fn$
 declare
     c_budgets  constant text[] := array[
-        'attempt', 'loss', 'release', 'verification_loss', 'promotion_loss', 'abstain'
+        'attempt', 'loss', 'release', 'verification_loss', 'promotion_loss', 'abstain', 'unknown'
     ];
     v_named    text[];
     v_budgets  text[];
@@ -42,7 +42,7 @@ begin
     perform ledger.require_text('p_reason', p_reason, 4096);
     -- Each goes by its name in the policy too, which is what parked_for says: loss_budget.
     v_named := array(
-        select regexp_replace(b.budget, '_budget$', '') from unnest(p_budgets) as b (budget)
+        select regexp_replace(b.budget, '_(budget|limit)$', '') from unnest(p_budgets) as b (budget)
     );
     if exists (
         select from unnest(v_named) as b (budget) where (b.budget = any (c_budgets)) is not true
@@ -106,6 +106,18 @@ begin
     if 'abstain' = any (v_budgets) then
         v_campaign.abstain_floor := v_campaign.generation;
     end if;
+    if 'unknown' = any (v_budgets) then
+        update ledger.operation as o
+        set inquiry_count       = 0,
+            revision            = o.revision + 1,
+            updated_at          = v_now,
+            last_event          = 'ask_again',
+            last_content_sha256 = null
+        where o.class = p_class
+          and o.campaign_id = p_campaign_id
+          and o.state = 'unknown'
+          and o.inquiry_count > 0;
+    end if;
     v_campaign.next_attempt_at := v_now;
     v_campaign.phase_since     := v_now;
     v_campaign := ledger.move(
@@ -126,9 +138,9 @@ Parameters
     p_generation             the generation that the admin saw
     p_reason                 why, up to 4096 bytes; or null
     p_budgets                which budgets begin anew: any of attempt, loss, release,
-                             verification_loss, promotion_loss, abstain, also written as in the
-                             policy, loss_budget; null means all. Releases beyond their own budget
-                             count as losses until that one begins anew, too
+                             verification_loss, promotion_loss, abstain, unknown, also written as in
+                             the policy, loss_budget; null means all. Releases beyond their own
+                             budget count as losses until that one begins anew, too
 
 It goes on from where it stood: ready where no submitted attempt is live, attempted where there is
 no verdict, accepted where an accepted result has still to be promoted, else verified.
@@ -140,7 +152,8 @@ Errors
     KN101, KN102, KN103, KN108, KN111, KN112
 
 Writes
-    ledger.campaign (parked to ready, attempted, accepted or verified), ledger.campaign_event$doc$;
+    ledger.campaign (parked to ready, attempted, accepted or verified), ledger.campaign_event;
+    ledger.operation (what counts against unknown_limit)$doc$;
 
 grant execute on function kernel.redrive(text, bigint, bigint, text, text[]) to fencepost_admin;
 

@@ -54,6 +54,16 @@ begin
         );
     end if;
 
+    perform
+    from ledger.operation as o
+    where o.class = p_class and o.state in ('pending', 'unknown');
+    if found then
+        return ledger.refuse(
+            'retire_class', 'operation_open', p_class,
+            'an external operation of this class is open, or unknown'
+        );
+    end if;
+
     v_now := ledger.clock();
     update ledger.class as c
     set retired_at = v_now
@@ -67,14 +77,15 @@ end
 $fn$;
 
 comment on function kernel.retire_class(text) is
-$doc$Takes a class out of use; its history stays. Not while a campaign of it is open.
+$doc$Takes a class out of use; its history stays. Not while a campaign of it is open, or an external
+operation, or while nobody knows of one whether it took effect.
 
 Parameters
     p_class  the class
 
 Answers
     ok (duplicate: it was retired already), forbidden, illegal (a campaign is open, named in the
-    receipt)
+    receipt), operation_open
 
 Errors
     KN101, KN102, KN106, KN111, KN112

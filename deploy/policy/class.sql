@@ -31,6 +31,8 @@ create table ledger.class (
     priority_step            interval not null,
     retention                interval not null,
     refusal_retention        interval not null,
+    operation_retention      interval not null,
+    unknown_limit            integer  not null,
     epoch                    integer  not null default 0,
     is_paused                boolean  not null default false,
     resumed_at               timestamptz,
@@ -48,7 +50,7 @@ create table ledger.class (
     constraint class_jitter_is_a_share check (backoff_jitter between 0 and 1),
     constraint class_budgets_are_positive check (
         least(attempt_budget, loss_budget, verification_loss_budget, promotion_loss_budget,
-              abstain_budget) >= 1
+              abstain_budget, unknown_limit) >= 1
         and release_budget >= 0
     ),
     constraint class_limits_are_positive check (seats >= 1 and verification_limit >= 1),
@@ -97,6 +99,10 @@ comment on column ledger.class.priority_step is
 comment on column ledger.class.retention is
     'How long a closed campaign and its history are kept, at least.';
 comment on column ledger.class.refusal_retention is 'How long a refusal is kept, at least.';
+comment on column ledger.class.operation_retention is
+    'How long an operation without a campaign is kept after it ended, at least.';
+comment on column ledger.class.unknown_limit is
+    'How often an unknown operation is looked into without an answer until its campaign parks.';
 comment on column ledger.class.is_paused is
     'Claims give no row and nothing is accepted; what is under way is finished and recorded.';
 comment on column ledger.class.resumed_at is

@@ -37,7 +37,8 @@ begin
         'loss_budget', 'release_budget', 'verification_loss_budget', 'promotion_loss_budget',
         'abstain_budget', 'verify_within', 'promote_within', 'backoff_base', 'backoff_cap',
         'backoff_jitter', 'reopen_within', 'promotes', 'separate_family', 'needs_evidence',
-        'seats', 'verification_limit', 'priority_step', 'retention', 'refusal_retention'
+        'seats', 'verification_limit', 'priority_step', 'retention', 'refusal_retention',
+        'operation_retention', 'unknown_limit'
     ]);
 
     v_policy.class          := p_class;
@@ -83,6 +84,10 @@ begin
         ledger.policy_span(p_policy, 'retention', '90 days', '0', c_century);
     v_policy.refusal_retention :=
         ledger.policy_span(p_policy, 'refusal_retention', '90 days', '0', c_century);
+    v_policy.operation_retention :=
+        ledger.policy_span(p_policy, 'operation_retention', '30 days', '0', c_century);
+    v_policy.unknown_limit :=
+        ledger.policy_number(p_policy, 'unknown_limit', 5, 1, 1000000, true)::integer;
 
     -- Null is no limit, written or left out.
     if p_policy -> 'seats' <> 'null' then
@@ -165,7 +170,9 @@ begin
             verification_limit       = v_policy.verification_limit,
             priority_step            = v_policy.priority_step,
             retention                = v_policy.retention,
-            refusal_retention        = v_policy.refusal_retention
+            refusal_retention        = v_policy.refusal_retention,
+            operation_retention      = v_policy.operation_retention,
+            unknown_limit            = v_policy.unknown_limit
         where c.class = p_class;
     end if;
     perform ledger.set_seats(p_class, 'work', v_policy.seats);
@@ -187,10 +194,10 @@ Parameters
               lease_default 15 minutes, lease_min 1 second, lease_max 4 hours, lease_cap 24 hours,
               attempt_limit 1 hour, verify_within 7 days, promote_within 1 day,
               backoff_base 1 minute, backoff_cap 1 hour, reopen_within 1 day, priority_step 1 hour,
-              retention 90 days, refusal_retention 90 days.
+              retention 90 days, refusal_retention 90 days, operation_retention 30 days.
               Numbers: attempt_budget 5, loss_budget 5, release_budget 10,
               verification_loss_budget 5, promotion_loss_budget 5, abstain_budget 3,
-              backoff_jitter 0.2; seats and verification_limit null, which is no limit.
+              unknown_limit 5, backoff_jitter 0.2; seats and verification_limit null: no limit.
               Flags: promotes, separate_family, needs_evidence, each false.
 
 What acceptance means (promotes, separate_family, needs_evidence) is frozen into a campaign when it

@@ -133,6 +133,7 @@ declare
     v_schedule       ledger.target;
     v_observe_within interval;
     v_settle         interval;
+    v_authority      text;
     v_now            timestamptz;
     v_before         ledger.target;
     v_after          ledger.target;
@@ -152,6 +153,8 @@ begin
     if not ledger.session_is('admin') then
         return ledger.forbid('define_target', p_class);
     end if;
+    -- Held: an authority that is being granted waits, and then sees this target.
+    perform from ledger.class as c where c.class = p_class for no key update;
     v_class := ledger.known_class(p_class);
 
     v_acceptance := ledger.checked_acceptance(p_acceptance);
@@ -171,6 +174,22 @@ begin
 
     if v_class.retired_at is not null then
         return ledger.refuse('define_target', 'illegal', p_class, 'this class is retired');
+    end if;
+    select concat_ws(' ', a.duty, a.kind, a.target) into v_authority
+    from ledger.authority as a
+    where a.class = p_class
+      and a.kind <> 'promote'
+      and ledger.could_cover(
+          a.target, ledger.own_target(p_target, p_location), p_location ->> 'repository'
+      )
+    order by a.duty, a.kind, a.target
+    limit 1;
+    if found then
+        return ledger.refuse(
+            'define_target', 'illegal', p_class,
+            format('the authority "%s" could cover the place of this target, which only a '
+                   'promotion writes to', v_authority)
+        );
     end if;
 
     v_receipt.outcome   := 'ok';
@@ -264,7 +283,8 @@ Parameters
 Desired state and acceptance are frozen into a campaign when it opens.
 
 Answers
-    ok (duplicate: it was that already), forbidden, illegal (the target or its class is retired)
+    ok (duplicate: it was that already), forbidden, illegal (the target or its class is retired, or
+    an authority other than to promote could cover its place, REPOSITORY#REF)
 
 Errors
     KN101, KN102, KN103, KN104, KN105, KN106, KN111, KN112

@@ -51,6 +51,14 @@ begin
         );
     end if;
 
+    if ledger.open_operation_bars(v_campaign, 'outdate') then
+        return ledger.refuse(
+            'outdate', 'operation_open', p_class,
+            'an external operation of the campaign is started or unknown',
+            p_campaign_id, p_generation, v_campaign.generation, v_campaign.state
+        );
+    end if;
+
     v_now := ledger.clock();
     perform ledger.settle_promotion(v_campaign, v_content, null);
     perform ledger.end_attempt(v_campaign, 'outdated', v_now, p_reason);
@@ -84,7 +92,8 @@ To be called only after the target was read: the result is not reachable from it
 holds the value that the attempt began with. Counts as a loss; the fingerprint stays usable.
 
 Answers
-    ok (duplicate: recorded before with this reason), forbidden, stale, not_holder, illegal
+    ok (duplicate: recorded before with this reason), forbidden, stale, not_holder, illegal,
+    operation_open
 
 Errors
     KN101, KN102, KN103, KN108, KN111, KN112

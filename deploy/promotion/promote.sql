@@ -8,11 +8,7 @@ create or replace function kernel.promote(
     p_class       text,
     p_campaign_id bigint,
     p_generation  bigint,
-    p_token       uuid,
-    p_old_value   text,
-    p_new_value   text,
-    p_fence_value text,
-    p_read_back   text
+    p_token       uuid
 )
     returns kernel.receipt
     language plpgsql
@@ -28,33 +24,24 @@ create or replace function kernel.promote(
     set lock_timeout = '5s'
 as $fn$
 declare
-    v_token    bytea;
-    v_content  bytea;
-    v_campaign ledger.campaign;
-    v_attempt  ledger.attempt;
-    v_bar      text;
-    v_message  text;
-    v_now      timestamptz;
+    v_token     bytea;
+    v_content   bytea;
+    v_campaign  ledger.campaign;
+    v_attempt   ledger.attempt;
+    v_operation ledger.operation;
+    v_bar       text;
+    v_message   text;
+    v_now       timestamptz;
 begin
     perform ledger.enter();
     perform ledger.require_campaign(p_class, p_campaign_id, p_generation);
     perform ledger.require('p_token', p_token is not null);
-    perform ledger.require('p_old_value', p_old_value is not null);
-    perform ledger.require_text('p_old_value', p_old_value, 200);
-    perform ledger.require('p_new_value', p_new_value is not null);
-    perform ledger.require_text('p_new_value', p_new_value, 200);
-    perform ledger.require('p_fence_value', p_fence_value is not null);
-    perform ledger.require_text('p_fence_value', p_fence_value, 200);
-    perform ledger.require('p_read_back', p_read_back is not null);
-    perform ledger.require_text('p_read_back', p_read_back, 200);
     if not ledger.is_enrolled(p_class, 'verifier') then
         return ledger.forbid('promote', p_class);
     end if;
 
     v_token   := ledger.token_digest(p_token);
-    v_content := ledger.digest(jsonb_build_array(
-        'promote', p_old_value, p_new_value, p_fence_value, p_read_back
-    ));
+    v_content := ledger.digest(jsonb_build_array('promote'));
 
     v_campaign := ledger.lock_lease(p_class, p_campaign_id, p_generation, v_token, '{promoting}');
     if v_campaign.campaign_id is null then
@@ -68,9 +55,24 @@ begin
         p_class, p_campaign_id, v_attempt.attempt_no, v_campaign.separate_family
     );
     v_message := 'this principal may not promote this attempt';
-    if v_bar is null and p_new_value is distinct from v_attempt.result ->> 'commit' then
-        v_bar     := 'bundle_mismatch';
-        v_message := 'the new value is not the result that was accepted';
+    if v_bar is null and ledger.open_operation_bars(v_campaign, 'promote') then
+        v_bar     := 'operation_open';
+        v_message := 'an external operation of the campaign is open';
+    end if;
+    if v_bar is null then
+        select o.* into v_operation
+        from ledger.operation as o
+        where o.class = p_class
+          and o.campaign_id = p_campaign_id
+          and o.attempt_no = v_attempt.attempt_no
+          and o.kind = 'promote'
+          and o.state = 'completed'
+          and o.started_at is not null
+          and o.expected -> 'after' ->> 'commit' = v_attempt.result ->> 'commit';
+        if not found then
+            v_bar     := 'no_evidence';
+            v_message := 'no completed operation has moved the result to its target';
+        end if;
     end if;
     if v_bar is not null then
         return ledger.refuse(
@@ -84,39 +86,40 @@ begin
     v_campaign.phase_since := v_now;
     v_campaign := ledger.move(
         v_campaign, 'promote', 'verified', v_now,
-        jsonb_build_object('attempt', v_attempt.attempt_no, 'old', p_old_value, 'new', p_new_value,
-                           'fence', p_fence_value, 'read_back', p_read_back),
+        jsonb_build_object('attempt', v_attempt.attempt_no,
+                           'operation', v_operation.operation_key,
+                           'old', v_operation.expected -> 'before',
+                           'new', v_operation.expected -> 'after' -> 'commit',
+                           'fence', v_operation.expected -> 'fence',
+                           'read_back', v_operation.read_back),
         v_content
     );
     return ledger.answer_with(v_campaign, true);
 end
 $fn$;
 
-comment on function kernel.promote(text, bigint, bigint, uuid, text, text, text, text) is
-$doc$Records that an accepted result has been moved to its target, and was read back there.
+comment on function kernel.promote(text, bigint, bigint, uuid) is
+$doc$Records that an accepted result has been moved to its target, and was read back there: by an
+operation of kind promote, which has been completed.
 
 Parameters
     p_class, p_campaign_id, p_generation   as in the lease
-    p_token        the token of the claim
-    p_old_value    what the target held before, up to 200 bytes; for Git, the ref's SHA
-    p_new_value    what it was moved to; the "commit" of the result that was accepted
-    p_fence_value  the fence's value that was read before the push or written by it
-    p_read_back    what the target held when it was read after the push; the result is reachable
-                   from it, which is for the caller to have made sure of
+    p_token   the token of the claim
 
-The four stand in the event.
+The event says what the operation does: "old", what the target held before, "new", the "commit" of
+the result that was accepted, "fence", the fence's value that was read before, "read_back", what the
+target showed afterwards.
 
 Answers
-    ok (duplicate: recorded before with this content), forbidden, stale, not_holder, illegal,
-    self_verdict, same_family, bundle_mismatch (p_new_value)
+    ok (duplicate: recorded before), forbidden, stale, not_holder, illegal, self_verdict,
+    same_family, operation_open, no_evidence (no completed operation moved this result)
 
 Errors
-    KN101, KN102, KN103, KN108, KN111, KN112
+    KN101, KN102, KN108, KN111, KN112
 
 Writes
     ledger.campaign (promoting to verified), ledger.attempt, ledger.campaign_event$doc$;
 
-grant execute on function kernel.promote(text, bigint, bigint, uuid, text, text, text, text)
-    to fencepost_verifier;
+grant execute on function kernel.promote(text, bigint, bigint, uuid) to fencepost_verifier;
 
 commit;

@@ -132,6 +132,33 @@ begin
         return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
     end loop;
 
+    v_now := ledger.clock();
+    for v_campaign in
+        select c.*
+        from ledger.campaign as c
+        where c.class = p_class
+          and c.state in ('ready', 'attempted', 'accepted')
+          and c.campaign_id in (
+              select o.campaign_id
+              from ledger.operation as o
+              where o.class = p_class
+                and o.state = 'unknown'
+                and o.inquiry_count >= v_class.unknown_limit
+          )
+        limit v_left
+        for no key update skip locked
+    loop
+        v_now := ledger.clock();
+        v_campaign.parked_for := 'unknown_limit';
+        v_campaign := ledger.move(
+            v_campaign, 'expire', 'parked', v_now,
+            jsonb_build_object('attempt', v_campaign.attempt_count,
+                               'parked_for', v_campaign.parked_for)
+        );
+        v_left := v_left - 1;
+        return next ledger.answer_with(v_campaign, true, false, v_campaign.last_transition);
+    end loop;
+
     -- A pass that says nothing new is written once in a while: an idle reaper writes no more.
     v_now    := ledger.clock();
     v_reaped := p_limit - v_left;
@@ -170,7 +197,8 @@ Parameters
 
 Needs nothing else to be alive: no dispatcher, no worker, no list of processes. Call it until it
 returns fewer rows than p_limit. While the class is paused, losses are not counted, and nothing is
-parked for having waited.
+parked for having waited. Parks what waits while one of its external operations was looked into
+unknown_limit times without an answer.
 
 That it passed is written when it took something or found another number of leases locked, and
 otherwise once a minute: a reaper with nothing to do writes no more than that.
@@ -183,7 +211,8 @@ Errors
     KN101, KN102, KN104 (p_limit), KN106, KN111, KN112
 
 Writes
-    ledger.campaign, ledger.attempt, ledger.seat, ledger.campaign_event, ledger.reaper_pass$doc$;
+    ledger.campaign, ledger.attempt, ledger.seat, ledger.campaign_event, ledger.operation,
+    ledger.operation_event, ledger.reaper_pass$doc$;
 
 grant execute on function kernel.reap(text, integer) to fencepost_reaper;
 

@@ -68,7 +68,7 @@ begin
     if v_receipt.outcome <> 'ok' then
         return v_bundle;
     end if;
-    perform ledger.require_committed(v_campaign);
+    perform ledger.require_committed('the lease was granted', v_campaign.lease_xid);
 
     select b.* into v_row
     from ledger.bundle as b
@@ -86,6 +86,7 @@ begin
     v_bundle.refused_fingerprints := ledger.refused_fingerprints(p_class, p_campaign_id);
     v_bundle.bundle_sha256        := v_row.sha256;
     v_bundle.promotes             := v_campaign.promotes;
+    v_bundle.operations           := ledger.unknown_operations(p_class, p_campaign_id);
     return v_bundle;
 end
 $fn$;

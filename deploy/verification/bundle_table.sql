@@ -54,12 +54,16 @@ create type kernel.bundle as (
     fingerprint          text,
     refused_fingerprints text[],
     bundle_sha256        bytea,
-    promotes             boolean
+    promotes             boolean,
+    operations           jsonb
 );
 
 comment on type kernel.bundle is 'What a verifier is given to judge, and then to promote.';
 comment on column kernel.bundle.acceptance is 'As frozen when the campaign opened.';
 comment on column kernel.bundle.result is 'What the worker submitted.';
 comment on column kernel.bundle.bundle_sha256 is 'To be passed to judge: what was judged is this.';
+comment on column kernel.bundle.operations is
+    'External operations of the campaign of which nobody knows whether they took effect: as in '
+    'kernel.assignment.';
 
 commit;

@@ -157,6 +157,17 @@ begin
         v_bar     := 'no_evidence';
         v_message := 'a verdict rests on evidence';
     end if;
+    if v_bar is null and ledger.open_operation_bars(
+        v_campaign,
+        case p_verdict
+            when 'accepted' then 'accept'
+            when 'rejected' then 'reject'
+            else 'abstain'
+        end
+    ) then
+        v_bar     := 'operation_open';
+        v_message := 'an external operation of the campaign is open';
+    end if;
     if v_bar is not null then
         return ledger.refuse(
             'judge', v_bar, p_class, v_message,
@@ -241,7 +252,7 @@ Accepted in a class that promotes, the lease goes on: the caller promotes under 
 Answers
     ok (duplicate: judged before with this content), forbidden, stale, not_holder, illegal,
     self_verdict, same_family, bundle_mismatch (digest or fingerprint), repeated, paused (accepted),
-    no_evidence
+    no_evidence, operation_open
 
 Errors
     KN101, KN102, KN103, KN108, KN111, KN112, KN114 verdict_contradicts_exit_code

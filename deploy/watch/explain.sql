@@ -28,6 +28,7 @@ declare
     v_who      text;
     v_limit    integer;
     v_term     text;
+    v_effects  jsonb;
     v_where    text;
     v_next     text;
 begin
@@ -146,6 +147,13 @@ begin
             ' Of attempt_budget %s, %s attempts came to nothing; the last: %s',
             v_class.attempt_budget, v_campaign.failure_count,
             left(v_campaign.failure_reason, 500));
+    end if;
+    v_effects := ledger.unknown_operations(p_class, p_campaign_id);
+    if v_effects <> '[]' then
+        v_next := v_next || format(
+            ' Nobody knows whether %s of its external operations took effect (%s): it is not '
+            'submitted, accepted or promoted before kernel.resolve_operation says.',
+            jsonb_array_length(v_effects), v_effects -> 0 ->> 'operation_key');
     end if;
     return v_where || ' ' || v_next;
 end

@@ -73,10 +73,26 @@ as $fn$
               and c.state in ('attempted', 'accepted')
               and not ledger.has_judge(c)
         ) as c
+    ),
+    effects as (
+        select count(*) filter (where o.state = 'unknown') as unknown,
+               count(*) filter (where o.state = 'pending') as overdue,
+               max(extract(epoch from p_at - o.lease_expires_at)) as longest_s,
+               string_agg(o.operation_key, ', ' order by o.updated_at)
+                   filter (where o.state = 'unknown' and o.place <= 5) as named
+        from (
+            select o.operation_key, o.state, o.updated_at, o.lease_expires_at,
+                   row_number() over (partition by o.state order by o.updated_at) as place
+            from ledger.operation as o
+            where o.class = p_class.class
+              and (o.state = 'unknown'
+                   or (o.state = 'pending' and o.lease_expires_at <= p_at))
+        ) as o
     )
     select p_class.class, s.subject, s.quantity, s.is_well, s.message
     from waiting as w
     cross join slots as o
+    cross join effects as x
     cross join parking as k
     cross join judging as j
     left join passed as r on true
@@ -97,7 +113,13 @@ as $fn$
                 ' Of these: ' || k.named)),
         ('unjudgeable_campaigns', j.unjudgeable::numeric, j.unjudgeable = 0,
          concat('Attempts that no enrolled verifier may judge or promote. Enrol another.',
-                ' Of these: ' || j.named))
+                ' Of these: ' || j.named)),
+        ('unknown_operations', x.unknown::numeric, x.unknown = 0,
+         concat('External operations of which nobody knows whether they took effect. Read the '
+                'target, then call kernel.resolve_operation.', ' Of these: ' || x.named)),
+        ('expired_operations', x.overdue::numeric, coalesce(x.longest_s < 600, true),
+         'External operations without a campaign whose lease has run out. Let the reaper call '
+         'kernel.expire_operations.')
     ) as s (subject, quantity, is_well, message);
 $fn$;
 
@@ -207,9 +229,9 @@ $doc$Looks over every class that is in use and the server, for auditors and admi
 subject, with whether it is well and what to do where it is not. No row to anybody else.
 
 Subjects of a class: reaper_last_pass_s, expired_leases, locked_leases, overdue_observations,
-parked_campaigns, unjudgeable_campaigns. Of the server: oldest_snapshot_s, oldest_snapshot_xids,
-dead_rows, notification_queue_share. Grant pg_read_all_stats to fencepost_owner to be shown how long
-other roles' transactions are open.$doc$;
+parked_campaigns, unjudgeable_campaigns, unknown_operations, expired_operations. Of the server:
+oldest_snapshot_s, oldest_snapshot_xids, dead_rows, notification_queue_share. Grant
+pg_read_all_stats to fencepost_owner to be shown how long other roles' transactions are open.$doc$;
 
 grant execute on function kernel.health() to fencepost_auditor, fencepost_admin;
 

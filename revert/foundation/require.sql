@@ -7,7 +7,9 @@ set local role fencepost_owner;
 drop function ledger.require_campaign(text, bigint, bigint);
 drop function ledger.require_evidence(text, bytea);
 drop function ledger.require_object(text, jsonb);
+drop function ledger.require_size(text, jsonb);
 drop function ledger.require_text(text, text, integer);
+drop function ledger.require_bytes(text, text, integer);
 drop function ledger.require_class(text);
 drop function ledger.require(text, boolean);
 

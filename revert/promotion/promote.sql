@@ -4,6 +4,6 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function kernel.promote(text, bigint, bigint, uuid, text, text, text, text);
+drop function kernel.promote(text, bigint, bigint, uuid);
 
 commit;

@@ -34,6 +34,9 @@ select set_config('verify.answers', $list$
     bundle_mismatch outcome bundle_mismatch
     no_evidence     outcome no_evidence
     paused          outcome paused
+    expired         outcome expired
+    operation_open  outcome operation_open
+    limit           outcome limit
     KN101           misuse  argument_missing
     KN102           misuse  argument_malformed
     KN103           misuse  argument_too_long
@@ -49,6 +52,7 @@ select set_config('verify.answers', $list$
     KN113           misuse  not_yet_committed
     KN114           misuse  verdict_contradicts_exit_code
     KN115           misuse  not_a_member
+    KN116           misuse  unknown_operation
     KN901           misuse  move_refused
     KN902           misuse  append_only
     KN903           misuse  frozen_column

@@ -17,11 +17,30 @@ $list$ as arguments \gset
 \set volatility immutable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.require_bytes
+select $list$
+    p_name  text
+    p_value text
+    p_limit integer
+$list$ as arguments \gset
+\set returns void
+\set volatility immutable
+\ir ../_support/assert_helper.psql
+
 \set function ledger.require_text
 select $list$
     p_name  text
     p_value text
     p_limit integer
+$list$ as arguments \gset
+\set returns void
+\set volatility immutable
+\ir ../_support/assert_helper.psql
+
+\set function ledger.require_size
+select $list$
+    p_name  text
+    p_value jsonb
 $list$ as arguments \gset
 \set returns void
 \set volatility immutable

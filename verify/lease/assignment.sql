@@ -24,6 +24,7 @@ select $list$
     attempts             jsonb
     refused_fingerprints text[]
     previous_campaign_id bigint
+    operations           jsonb
 $list$ as attributes \gset
 \ir ../_support/assert_type.psql
 

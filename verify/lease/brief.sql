@@ -3,7 +3,10 @@
 begin;
 
 \set function ledger.require_committed
-\set arguments 'p_campaign ledger.campaign'
+select $list$
+    p_what text
+    p_xid  xid8
+$list$ as arguments \gset
 \set returns void
 \set volatility stable
 \ir ../_support/assert_helper.psql

@@ -29,6 +29,12 @@ $list$ as attributes \gset
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.check_operations
+\set arguments 'p_class text'
+\set returns 'setof kernel.finding'
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 \set function kernel.check
 \set arguments 'p_class text'
 \set returns 'setof kernel.finding'

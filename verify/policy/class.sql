@@ -30,6 +30,8 @@ select $list$
     priority_step            interval                 not null
     retention                interval                 not null
     refusal_retention        interval                 not null
+    operation_retention      interval                 not null
+    unknown_limit            integer                  not null
     epoch                    integer                  not null default 0
     is_paused                boolean                  not null default false
     resumed_at               timestamp with time zone

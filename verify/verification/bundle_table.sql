@@ -47,6 +47,7 @@ select $list$
     refused_fingerprints text[]
     bundle_sha256        bytea
     promotes             boolean
+    operations           jsonb
 $list$ as attributes \gset
 \ir ../_support/assert_type.psql
 

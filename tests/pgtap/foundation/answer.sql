@@ -7,12 +7,13 @@ select results_eq(
        group by kind order by kind $$,
     $$ values
        ('misuse', array['KN101', 'KN102', 'KN103', 'KN104', 'KN105', 'KN106', 'KN107', 'KN108',
-                        'KN109', 'KN110', 'KN111', 'KN112', 'KN113', 'KN114', 'KN115', 'KN901',
-                        'KN902', 'KN903']),
-       ('outcome', array['bundle_mismatch', 'forbidden', 'illegal', 'no_evidence', 'not_holder',
-                         'ok', 'paused', 'repeated', 'same_family', 'self_verdict', 'stale']),
+                        'KN109', 'KN110', 'KN111', 'KN112', 'KN113', 'KN114', 'KN115', 'KN116',
+                        'KN901', 'KN902', 'KN903']),
+       ('outcome', array['bundle_mismatch', 'expired', 'forbidden', 'illegal', 'limit',
+                         'no_evidence', 'not_holder', 'ok', 'operation_open', 'paused', 'repeated',
+                         'same_family', 'self_verdict', 'stale']),
        ('retry', array['40P01', '55P03', '57014']) $$,
-    'ledger.answer lists eleven outcomes, the SQLSTATEs of class KN, and three to repeat'
+    'ledger.answer lists fourteen outcomes, the SQLSTATEs of class KN, and three to repeat'
 );
 select is_empty(
     $$ select code from ledger.answer where meaning !~ '^[A-Z].*\.$' or remedy !~ '^[A-Z].*\.$' $$,

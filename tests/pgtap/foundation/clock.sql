@@ -29,7 +29,9 @@ select is_empty(
        cross join lateral unnest(p.proargtypes) as t (type)
        where p.pronamespace = 'kernel'::regnamespace
          and t.type in ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype,
-                        'time'::regtype, 'timetz'::regtype) $$,
+                        'time'::regtype, 'timetz'::regtype)
+         -- A page goes on after the row before, of which the ledger told the time.
+         and p.oid <> 'kernel.list_operations'::regproc $$,
     'ledger.clock has no rival: no function of the kernel takes a time from its caller'
 );
 select is_empty(

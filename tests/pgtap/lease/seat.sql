@@ -122,8 +122,9 @@ begin
         when 'accept' then perform testing.judge('accepted', 'parser', p_class);
         when 'reject' then perform testing.judge('rejected', 'parser', p_class);
         when 'abstain' then perform testing.judge('unverifiable', 'parser', p_class);
-        when 'promote' then perform testing.must('verifier_1', testing.promotion(
-            '{}', 'parser', p_class));
+        when 'promote' then
+            perform testing.moved('parser', p_class);
+            perform testing.must('verifier_1', testing.promotion('{}', 'parser', p_class));
         when 'outdate' then perform testing.must('verifier_1', testing.holding(
             'outdate', '{"p_reason": "somebody else pushed"}', 'parser', p_class));
         when 'lose' then

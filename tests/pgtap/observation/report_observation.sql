@@ -405,11 +405,11 @@ select testing.must('verifier_2', format(
     'select * from kernel.claim_promotion(p_class => %L, p_token => %L)', 'ship',
     testing.token('verifier_2')
 ));
+select testing.moved('i', 'ship', 'verifier_2');
 select testing.must('verifier_2', format(
     'select * from kernel.promote(p_class => %L, p_campaign_id => %L, p_generation => %s, '
-    'p_token => %L, p_old_value => %L, p_new_value => %L, p_fence_value => %L, '
-    'p_read_back => %L)', 'ship', testing.id('i', 'ship'), testing.generation('i', 'ship'),
-    testing.token('verifier_2'), 'base-1', 'commit-of-patch-1', 'fence', 'commit-of-patch-1'
+    'p_token => %L)', 'ship', testing.id('i', 'ship'), testing.generation('i', 'ship'),
+    testing.token('verifier_2')
 ));
 select testing.clock_passes('1 day');
 select testing.begins('by who promoted', 'i', 'ship', 'verifier_2');

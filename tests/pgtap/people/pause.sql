@@ -17,6 +17,7 @@ $fn$;
 select testing.in_state(s.state)
 from unnest(array['ready', 'leased', 'attempted', 'verifying', 'accepted', 'promoting', 'verified',
                   'parked']) as s (state);
+select testing.moved('parser', 'in_promoting');
 select testing.class('solo', '{"loss_budget": 1, "verification_loss_budget": 1,
                                "promotion_loss_budget": 1, "promotes": true}');
 

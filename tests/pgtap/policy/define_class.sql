@@ -1,6 +1,6 @@
 -- kernel.define_class makes a kind of campaign, or replaces its policy.
 \ir ../_support/fixture.psql
-select plan(88);
+select plan(90);
 
 select testing.callable_by('kernel.define_class', 'admin');
 
@@ -31,6 +31,7 @@ select is(
       "reopen_within": "24:00:00", "promotes": false, "separate_family": false,
       "needs_evidence": false, "seats": null, "verification_limit": null,
       "priority_step": "01:00:00", "retention": "2160:00:00", "refusal_retention": "2160:00:00",
+      "operation_retention": "720:00:00", "unknown_limit": 5,
       "epoch": 0, "is_paused": false, "resumed_at": null, "retired_at": null}'::jsonb,
     'kernel.define_class gives every key that is not named its default'
 );
@@ -50,7 +51,7 @@ select lives_ok(
         "backoff_base": "0", "backoff_cap": "31 days", "backoff_jitter": 1,
         "reopen_within": "0 s", "promotes": true, "separate_family": true, "needs_evidence": true,
         "seats": 3, "verification_limit": 10000, "priority_step": "0", "retention": "100 years",
-        "refusal_retention": "1 week"
+        "refusal_retention": "1 week", "operation_retention": "1 day", "unknown_limit": 2
     }'),
     'kernel.define_class replaces a policy'
 );
@@ -64,8 +65,9 @@ select is(
       "reopen_within": "00:00:00", "promotes": true, "separate_family": true,
       "needs_evidence": true, "seats": 3, "verification_limit": 10000,
       "priority_step": "00:00:00", "retention": "876600:00:00", "refusal_retention": "168:00:00",
+      "operation_retention": "24:00:00", "unknown_limit": 2,
       "epoch": 0, "is_paused": false, "resumed_at": null, "retired_at": null}'::jsonb,
-    'kernel.define_class keeps all twenty-five keys, durations in real hours'
+    'kernel.define_class keeps all twenty-seven keys, durations in real hours'
 );
 select row_eq(
     $$ select e.before ->> 'attempt_budget', e.after ->> 'attempt_budget'
@@ -196,6 +198,8 @@ from (values
     ('{"retention": null}', 'KN102', 'policy retention is not a duration'),
     ('{"refusal_retention": "-1 s"}', 'KN104', 'policy refusal_retention is out of range'),
     ('{"refusal_retention": "101 years"}', 'KN104', 'policy refusal_retention is out of range'),
+    ('{"operation_retention": "-1 s"}', 'KN104', 'policy operation_retention is out of range'),
+    ('{"unknown_limit": 0}', 'KN104', 'policy unknown_limit is out of range'),
     -- numbers
     ('{"attempt_budget": "5"}', 'KN102', 'policy attempt_budget is not a number'),
     ('{"attempt_budget": null}', 'KN102', 'policy attempt_budget is not a number'),

@@ -216,6 +216,7 @@ select is_empty(
 );
 reset session authorization;
 select testing.judge('accepted', 'b_ready', 'states');
+select testing.moved('b_ready', 'states');
 select testing.must('verifier_1', testing.promotion('{}', 'b_ready', 'states'));
 set local session authorization verifier_1;
 select is_empty(

@@ -86,6 +86,7 @@ reset session authorization;
 set local session authorization verifier_1;
 select testing.duplicate(:'outdate', 'answers a repeat with ok and duplicate even then');
 reset session authorization;
+select testing.moved(p_verifier => 'verifier_2');
 set local session authorization verifier_2;
 select results_eq(
     format('select outcome, state from (%s) as p', testing.promotion()),

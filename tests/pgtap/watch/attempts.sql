@@ -34,6 +34,7 @@ select testing.submit('parser', 'ship', p_fingerprint => 'patch-2');
 select testing.claim_verification('parser', 'ship');
 select testing.judge('accepted', 'parser', 'ship', p_reason => 'all green');
 select testing.clock_passes('1 minute');
+select testing.moved();
 select testing.must('verifier_1', testing.promotion());
 select testing.leased('lexer', 'fix');
 select testing.class('moved', '{"promotes": true}');

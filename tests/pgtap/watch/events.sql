@@ -13,6 +13,7 @@ select columns_are(
 );
 
 select testing.promoting('parser', 'ship');
+select testing.moved() as operation \gset
 select testing.clock_passes('16 minutes');
 select testing.must('verifier_1', testing.promotion());
 select testing.clock_passes('1 day');
@@ -55,8 +56,9 @@ select results_eq(
 );
 select is(
     (select detail from audit.events where transition = 'promote'),
-    '{"attempt": 1, "old": "base-1", "new": "commit-of-patch-1", "fence": "fence-1",
-      "read_back": "tip-1"}'::jsonb,
+    jsonb_build_object('operation', :'operation'::text)
+    || '{"attempt": 1, "old": "base-1", "new": "commit-of-patch-1", "fence": "fence-1",
+         "read_back": {"commit": "commit-of-patch-1", "ref": "tip-1"}}'::jsonb,
     'with the four values of a promotion'
 );
 select throws_ok(

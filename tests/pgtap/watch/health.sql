@@ -43,9 +43,10 @@ select results_eq(
        order by class, subject $$,
     $$ select c.class, s.subject
        from (values ('fix'), ('ship')) as c (class)
-       cross join unnest(array['expired_leases', 'locked_leases', 'overdue_observations',
-                               'parked_campaigns', 'reaper_last_pass_s',
-                               'unjudgeable_campaigns']) as s (subject)
+       cross join unnest(array['expired_leases', 'expired_operations', 'locked_leases',
+                               'overdue_observations', 'parked_campaigns',
+                               'reaper_last_pass_s', 'unjudgeable_campaigns',
+                               'unknown_operations']) as s (subject)
        order by c.class, s.subject $$,
     'looks at these in every class'
 );

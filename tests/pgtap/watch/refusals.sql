@@ -17,7 +17,7 @@ select testing.act('worker_1', testing.holding(
     'renew', jsonb_build_object('p_generation', 1, 'p_token', testing.token('worker_1')),
     'parser', 'ship')) ->> 'outcome';
 select testing.clock_passes('1 minute');
-select testing.act('verifier_1', testing.promotion('{"p_new_value": "another"}')) ->> 'outcome';
+select testing.act('verifier_1', testing.promotion()) ->> 'outcome';
 select testing.act('verifier_elsewhere', testing.promotion()) ->> 'outcome';
 
 set local session authorization auditor_1;
@@ -29,8 +29,8 @@ select results_eq(
               'generation 1 is not the campaign''s present one, 2'::text,
               '2026-09-01 03:00+00'::timestamptz, 0::bigint
        union all
-       select 'ship', 'verifier_1', 'promote', 'bundle_mismatch', testing.id('parser', 'ship'), 2,
-              'the new value is not the result that was accepted', '2026-09-01 03:01+00', 0
+       select 'ship', 'verifier_1', 'promote', 'no_evidence', testing.id('parser', 'ship'), 2,
+              'no completed operation has moved the result to its target', '2026-09-01 03:01+00', 0
        union all
        select 'ship', 'verifier_elsewhere', 'promote', 'forbidden', null, null,
               'this principal may not do this here', '2026-09-01 03:01+00', 0 $$,

@@ -72,6 +72,7 @@ class Attempt:
     abstentions: list[tuple[int, str]] = field(default_factory=list)
     judges: set[str] = field(default_factory=set)
     promoter: str | None = None
+    is_moved: bool = False  # to its target, by an operation that was completed
     is_promoted: bool = False
 
     @property
@@ -564,10 +565,30 @@ class Rules:
             self.move(campaign, "promoting" if campaign.policy[0] else "verified")
         return Answer(moved=True, campaign=campaign)
 
-    def promote(self, campaign: Campaign, under: tuple[int, str, int], new_value: str) -> Answer:
+    def begin_move(self, campaign: Campaign, under: tuple[int, str, int]) -> str:
+        """Begin the operation that moves the result to its target; return its status.
+
+        Which of the verifier's own bars are found first, before the lease, is the ledger's affair.
+        """
+        self.require(under[1], "worker", "verifier")
+        lease = self.hold(campaign, ("leased", "verifying", "promoting"), under)
+        self.require(under[1], "worker" if campaign.state == "leased" else "verifier")
+        if lease.expires_at <= self.now:
+            raise Refused("expired")
+        if campaign.state == "leased":
+            raise Refused("forbidden")
+        if campaign.state == "verifying":
+            raise Refused("illegal")
+        if campaign.attempt.is_moved:
+            return "replay"
+        if self.is_paused:
+            raise Refused("paused")
+        return "owner"
+
+    def promote(self, campaign: Campaign, under: tuple[int, str, int]) -> Answer:
         """Record that the result was moved to its target."""
         self.require(under[1], "verifier")
-        content = ("promote", new_value)
+        content = ("promote",)
         repeated = self.repeated(campaign, "promotion", under, content)
         if repeated is not None:
             return repeated
@@ -575,8 +596,8 @@ class Rules:
         bar = self.bar(under[1], campaign)
         if bar is not None:
             raise Refused(bar)
-        if new_value != campaign.attempt.commit:
-            raise Refused("bundle_mismatch")
+        if not campaign.attempt.is_moved:
+            raise Refused("no_evidence")
         campaign.said["promotion", *under] = content
         campaign.attempt.is_promoted = True
         campaign.attempt.promoter = under[1]

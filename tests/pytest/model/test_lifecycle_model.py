@@ -305,6 +305,11 @@ class Life(RuleBasedStateMachine):
             "select kernel.define_class(p_class => %s, p_policy => %s)",
             (self.klass, policy_for_sql(policy)),
         )
+        admin.execute(
+            "select kernel.authorise(p_class => %s, p_duty => 'verifier', "
+            "p_kind => 'promote', p_target => '*')",
+            (self.klass,),
+        )
         for number, name in enumerate(TARGETS):
             target = Target(name, (120, 300, 900)[number], 60, (0, 0, 30)[number], self.world.now)
             self.model.targets[name] = target
@@ -727,28 +732,61 @@ class Life(RuleBasedStateMachine):
             ),
         )
 
-    @move(
-        which=pick,
-        how=aim,
-        call=calls,
-        new_value=st.sampled_from([None] * 5 + FINGERPRINTS[:1]),
-    )
-    def promote(self, *, which: int, how: str, call: Call, new_value: str | None) -> None:
+    @move(which=pick, how=aim, call=calls)
+    def move_result(self, *, which: int, how: str, call: Call) -> None:
+        held = self.lease(which, how, "claim", "claim_verification", "claim_promotion")
+        if held is not None:
+            self.move_result_under(held, call)
+
+    def move_result_under(self, held: Held, call: Call) -> None:
+        """Move a result to its target: an operation, in transactions that are never undone."""
+        committed, person, campaign = Call(call.session), held.person, held.campaign
+        commit = campaign.attempts[-1].commit if campaign.attempts else None
+        token = UUID(int=self.token())
+        try:
+            status = self.model.begin_move(campaign, (held.generation, person, held.token))
+            outcome = "ok"
+        except Refused as refused:
+            self.model.refusals += 1
+            status, outcome = None, refused.outcome
+        given: dict[str, object] = {
+            "p_class": self.klass,
+            "p_operation_token": token,
+            "p_kind": "promote",
+            "p_target": f"target:{campaign.target}",
+            "p_fingerprint": commit or "none",
+            "p_campaign_id": campaign.number,
+            "p_generation": held.generation,
+            "p_token": UUID(int=held.token),
+            "p_expected": Jsonb({"after": {"commit": commit}}),
+        }
+        (row,) = self.world.call(person, committed, "begin_operation", given)
+        self.world.calls["begin_operation", row["outcome"]] += 1
+        what = f"begin_operation by {person}, {given}"
+        assert (row["outcome"], row["status"]) == (outcome, status), f"{what}: {row}"
+        if status == "owner":
+            named = {
+                "p_class": self.klass,
+                "p_operation_key": row["operation_key"],
+                "p_operation_token": token,
+            }
+            (row,) = self.world.call(person, committed, "start_operation", named)
+            assert row["outcome"] == "ok", f"{what}, started: {row}"
+            named["p_read_back"] = Jsonb({"commit": commit, "more": True})
+            (row,) = self.world.call(person, committed, "complete_operation", named)
+            assert row["operation_state"] == "completed", f"{what}, completed: {row}"
+            campaign.attempt.is_moved = True
+        self.look(f"after {what}")
+
+    @move(which=pick, how=aim, call=calls)
+    def promote(self, *, which: int, how: str, call: Call) -> None:
         held = self.lease(which, how, "claim_verification", "claim_promotion")
         if held is not None:
-            self.promote_under(held, call, new_value)
+            self.promote_under(held, call)
 
-    def promote_under(self, held: Held, call: Call, new_value: str | None = None) -> None:
-        """Promote; *new_value* None is the attempt's own commit."""
-        own = new_value or held.campaign.attempt.commit or "none"
-        given = {
-            "p_old_value": "b",
-            "p_new_value": own,
-            "p_fence_value": "f",
-            "p_read_back": "r",
-        }
-        model = self.model
-        self.say(held, call, "promote", given, lambda c, u: model.promote(c, u, own))
+    def promote_under(self, held: Held, call: Call) -> None:
+        """Promote."""
+        self.say(held, call, "promote", {}, self.model.promote)
 
     @move(which=pick, how=aim, call=calls, reason=st.sampled_from("ab"))
     def outdate(self, *, which: int, how: str, call: Call, reason: str) -> None:
@@ -1088,6 +1126,8 @@ class Life(RuleBasedStateMachine):
             elif chance < 8:
                 self.forward(campaign.lease.expires_at if campaign.lease else 0)
                 self.step("gina", call, "reap", {}, self.model.reap)
+            elif not campaign.attempt.is_moved:
+                self.move_result_under(lease, call)
             else:
                 self.promote_under(lease, call)
         elif campaign.state == "verified":

@@ -111,6 +111,28 @@ def under(lease: dict[str, Any], token: UUID) -> dict[str, Any]:
     }
 
 
+def moved(session: Session, held: dict[str, Any], target: str, commit: str = "c") -> str:
+    """Move what was accepted to its target, as an operation; return the outcome."""
+    token = uuid4()
+    (operation,) = session.finished(
+        "begin_operation",
+        **held,
+        p_operation_token=token,
+        p_kind="promote",
+        p_target=f"target:{target}",
+        p_fingerprint=commit,
+        p_expected=Jsonb({"before": "b", "after": {"commit": commit}, "fence": "f"}),
+    )
+    if operation["outcome"] != "ok" or operation["status"] != "owner":
+        return str(operation["outcome"])
+    named = {"p_operation_key": operation["operation_key"], "p_operation_token": token}
+    (started,) = session.finished("start_operation", **named)
+    if started["outcome"] == "ok":
+        read_back = Jsonb({"commit": commit})
+        (started,) = session.finished("complete_operation", **named, p_read_back=read_back)
+    return str(started["outcome"])
+
+
 class Ledger:
     """A class with one target after another, its principals, and what is to be seen of it."""
 
@@ -177,6 +199,7 @@ class Ledger:
     def define_class(self, **policy: object) -> None:
         """Define the class anew."""
         self.admin.done("define_class", p_policy=Jsonb(POLICY | policy))
+        self.admin.done("authorise", p_duty="verifier", p_kind="promote", p_target="*")
 
     def define_target(self, name: str = "target", **policy: object) -> str:
         """Define a target; return its name."""
@@ -270,7 +293,7 @@ class Ledger:
         return int(row[0])
 
     def is_free(self) -> bool:
-        """Return whether nobody has a lock on any campaign, attempt, target, seat or class."""
+        """Return whether nobody has a lock on anything that a call may have to lock."""
         try:
             with self._god.transaction():
                 self._god.execute("select from ledger.class for update nowait")
@@ -278,6 +301,7 @@ class Ledger:
                 self._god.execute("select from ledger.seat for update nowait")
                 self._god.execute("select from ledger.campaign for update nowait")
                 self._god.execute("select from ledger.attempt for update nowait")
+                self._god.execute("select from ledger.operation for update nowait")
         except psycopg.errors.LockNotAvailable:
             return False
         return True

@@ -12,6 +12,8 @@ from uuid import uuid4
 import psycopg
 from psycopg.types.json import Jsonb
 
+from tests.pytest.sessions.conftest import moved
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -105,15 +107,17 @@ def verify(session: Session, chance: random.Random) -> str:
         "p_generation": leases[0]["generation"],
         "p_token": token,
     }
+    (bundle,) = session.finished("bundle", **held)
+    if bundle["outcome"] != "ok":
+        return f"bundle: {bundle['outcome']}"
     if function == "claim_verification":
-        (bundle,) = session.finished("bundle", **held)
         verdict = chance.choice(["accepted", "accepted", "rejected", "unverifiable"])
         (answer,) = session.finished(
             "judge",
             **held,
             p_verdict=verdict,
-            p_bundle_sha256=bundle["bundle_sha256"] or b"0" * 32,
-            p_fingerprint=bundle["fingerprint"] or "f",
+            p_bundle_sha256=bundle["bundle_sha256"],
+            p_fingerprint=bundle["fingerprint"],
             p_exit_code=0 if verdict == "accepted" else 1,
             p_reason=None if verdict == "accepted" else "no",
             **EVIDENCE,
@@ -122,9 +126,12 @@ def verify(session: Session, chance: random.Random) -> str:
             return f"{verdict}: {answer['outcome']}"
     if chance.random() < 0.1:
         return "walk away from a promotion"
-    (answer,) = session.finished(
-        "promote", **held, p_old_value="b", p_new_value="c", p_fence_value="f", p_read_back="c"
-    )
+    move = moved(session, held, bundle["target"])
+    if move != "ok":
+        return f"move: {move}"
+    if chance.random() < 0.1:
+        return "walk away after the move"
+    (answer,) = session.finished("promote", **held)
     return f"promote: {answer['outcome']}"
 
 

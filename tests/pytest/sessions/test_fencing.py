@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 RESULT = {"base": "b", "commit": "c"}
 SUBMISSION = {"p_fingerprint": "f", "p_approach": None, "p_result": Jsonb(RESULT)}
+OPERATION = {
+    "p_operation_token": uuid4(),
+    "p_kind": "http.post",
+    "p_target": "https://service.invalid/",
+    "p_fingerprint": "f",
+    "p_expected": Jsonb({"after": {}}),
+}
 EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": b"e" * 32}
 
 
@@ -38,13 +45,10 @@ FENCED = {
     "fail": Fenced("worker", "leased", {"p_reason": "no"}),
     "release": Fenced("worker", "leased", {}),
     "renew": Fenced("worker", "leased", {}),
+    "begin_operation": Fenced("worker", "leased", OPERATION),
     "bundle": Fenced("verifier", "verifying", {}),
     "judge": Fenced("verifier", "verifying", {"p_verdict": "unverifiable", "p_reason": "no"}),
-    "promote": Fenced(
-        "verifier",
-        "promoting",
-        {"p_old_value": "b", "p_new_value": "c", "p_fence_value": "f", "p_read_back": "c"},
-    ),
+    "promote": Fenced("verifier", "promoting", {}),
     "outdate": Fenced("verifier", "promoting", {"p_reason": "no"}),
     "cancel": Fenced("admin", "leased", {}),
     "park": Fenced("admin", "leased", {}),

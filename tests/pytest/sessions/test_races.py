@@ -17,6 +17,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.types.json import Jsonb
 
+from tests.pytest.sessions.conftest import moved
 from tests.pytest.sessions.crowd import EVIDENCE
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ SUBMISSION = {
     "p_approach": None,
     "p_result": Jsonb({"base": "b", "commit": "c"}),
 }
-PROMOTION = {"p_old_value": "b", "p_new_value": "c", "p_fence_value": "f", "p_read_back": "c"}
 POLICY = {
     "promotes": True,
     "lease_default": "1 minute",
@@ -78,8 +78,9 @@ class Round:
             self.sha256 = self.verifier.done("bundle", **self.held)["bundle_sha256"]
         if state in {"promoting", "verified"}:
             self.verifier.done("judge", **self.held, **self.verdict("accepted"))
+            moved(self.verifier, self.held, self.target)
         if state == "verified":
-            self.verifier.done("promote", **self.held, **PROMOTION)
+            self.verifier.done("promote", **self.held)
         self.ledger.tick("2 minutes")
 
     def seen(self) -> dict[str, Any]:
@@ -109,7 +110,7 @@ class Round:
             ("submit", SUBMISSION), ("fail", {"p_reason": "no"}), ("release", {}), ("renew", {}),
         ]  # fmt: skip
         of_verifier: list[tuple[str, dict[str, Any]]] = [
-            ("judge", self.verdict(verdict)), ("promote", PROMOTION),
+            ("judge", self.verdict(verdict)), ("promote", {}),
             ("outdate", {"p_reason": "no"}), ("renew", {}),
         ]  # fmt: skip
         of_admin: list[tuple[str, dict[str, Any]]] = [

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Tables that every node has a copy of.
-REFERENCE = {"answer", "origin", "principal", "transition"}
+REFERENCE = {"answer", "operation_transition", "origin", "principal", "transition"}
 # Functions that speak of a node: of every class that is on it, or of none. What ledger.refuse
 # bounds is a principal's, whichever classes it names, and they need not exist.
 NODE = {

@@ -53,7 +53,7 @@ select results_eq(
                      null::name, testing.clock(), testing.clock(),
                      '{"reason": "go on", "was_parked_for": "admin",
                        "budgets": ["attempt", "loss", "release", "verification_loss",
-                                   "promotion_loss", "abstain"]}'::jsonb
+                                   "promotion_loss", "abstain", "unknown"]}'::jsonb
               from testing.before as b where b.class = %L $$, b.class),
     format('writes the event in %s', b.class)
 )
@@ -74,6 +74,7 @@ select is(
 );
 select testing.must('verifier_2', $$ select * from kernel.claim_promotion(
     p_class => 'in_promoting', p_token => testing.token('verifier_2')) $$);
+select testing.moved('parser', 'in_promoting', 'verifier_2');
 select testing.must('verifier_2', testing.promotion('{}', 'parser', 'in_promoting'));
 select is(
     (select count(*) from ledger.verdict as v where v.class = 'in_promoting'), 1::bigint,

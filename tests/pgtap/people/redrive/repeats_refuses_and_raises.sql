@@ -50,7 +50,7 @@ set local session authorization admin_1;
 select testing.duplicate(
     testing.on_campaign('redrive', jsonb_build_object(
         'p_generation', testing.generation() - 1, 'p_reason', 'all', 'p_budgets',
-        '{attempt,loss,release,verification_loss,promotion_loss,abstain}')),
+        '{attempt,loss,release,verification_loss,promotion_loss,abstain,unknown_limit}')),
     'takes null for all of them'
 );
 reset session authorization;

@@ -105,7 +105,8 @@ select results_eq(
     'writes the event with its holder'
 );
 select lives_ok(
-    $$ select testing.must('verifier_1', testing.promotion()) $$,
+    $$ select testing.must('verifier_1', testing.promotion())
+       from testing.moved() as operation $$,
     'so that its holder promotes with the same token, and claims nothing in between'
 );
 

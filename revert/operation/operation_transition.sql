@@ -1,0 +1,9 @@
+-- Revert fencepost:operation/operation_transition from pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+drop table ledger.operation_transition;
+
+commit;

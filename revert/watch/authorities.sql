@@ -1,0 +1,9 @@
+-- Revert fencepost:watch/authorities from pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+drop view audit.authorities;
+
+commit;
