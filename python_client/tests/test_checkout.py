@@ -13,10 +13,10 @@ import pytest
 
 from fencepost import checkout
 from fencepost.checkout import (
+    ZERO,
     Git,
     GitError,
     Interrupted,
-    Occupied,
     Snapshot,
     Unusable,
     Workspace,
@@ -363,20 +363,49 @@ def test_a_folder_with_many_files(workspace: Workspace) -> None:
 # -- pushing ---------------------------------------------------------------------------------------
 
 
-def test_pushing_twice_is_pushing_once_and_another_commit_is_refused(
+REF, FENCE = "refs/fencepost/c/1/1", "refs/fencepost/c/1/fence"
+
+
+def push(made: Snapshot, repository: Repository, *, expected: str, fence_was: str) -> str:
+    return made.git.push_fenced(
+        repository.address,
+        made.commit,
+        ref=REF,
+        expected=expected,
+        fence=FENCE,
+        fence_was=fence_was,
+    )
+
+
+def test_a_push_moves_ref_and_fence_or_neither(
     workspace: Workspace, repository: Repository
 ) -> None:
     (workspace.files / "a.txt").write_text("two\n")
     made = snapshot(workspace)
-    ref = "refs/fencepost/c/1/1"
-    made.git.push_new(repository.address, made.commit, ref)
-    made.git.push_new(repository.address, made.commit, ref)
-    assert repository.value(ref) == made.commit
+    push(made, repository, expected=ZERO, fence_was=ZERO)
+    assert repository.value(REF) == made.commit
+    fence = repository.value(FENCE)
+
     (workspace.files / "a.txt").write_text("three\n")
     other = snapshot(workspace)
-    with pytest.raises(Occupied, match=r"delete refs/fencepost/c/… there or use another class"):
-        other.git.push_new(repository.address, other.commit, ref)
-    assert repository.value(ref) == made.commit
+    for expected, fence_was in ((ZERO, fence), (made.commit, ZERO), (other.commit, fence)):
+        assert push(other, repository, expected=expected, fence_was=fence_was)
+        assert repository.value(REF) == made.commit
+        assert repository.value(FENCE) == fence
+    push(other, repository, expected=made.commit, fence_was=fence)
+    assert repository.value(REF) == other.commit
+    assert repository.value(FENCE) not in {fence, ZERO}
+
+
+def test_an_advanced_fence_refuses_what_was_on_its_way(
+    workspace: Workspace, repository: Repository
+) -> None:
+    (workspace.files / "a.txt").write_text("two\n")
+    made = snapshot(workspace)
+    assert made.git.advance(repository.address, FENCE, ZERO)
+    assert not made.git.advance(repository.address, FENCE, ZERO)
+    assert push(made, repository, expected=ZERO, fence_was=ZERO)
+    assert made.git.remote_refs(repository.address, REF) == {}
 
 
 def test_hooks_of_the_other_side_do_run(workspace: Workspace, repository: Repository) -> None:
@@ -384,9 +413,8 @@ def test_hooks_of_the_other_side_do_run(workspace: Workspace, repository: Reposi
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
     hook.chmod(0o755)
     (workspace.files / "a.txt").write_text("two\n")
-    made = snapshot(workspace)
-    with pytest.raises(GitError, match="not today"):
-        made.git.push_new(repository.address, made.commit, "refs/fencepost/c/1/1")
+    assert "not today" in push(snapshot(workspace), repository, expected=ZERO, fence_was=ZERO)
+    assert snapshot(workspace).git.remote_refs(repository.address, REF) == {}
 
 
 # -- fingerprints ----------------------------------------------------------------------------------

@@ -13,23 +13,24 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from . import checkout, environment, runner, supervisor, text
-from .checkout import GitError, Interrupted, Occupied, Snapshot, Unusable, Workspace
+from . import checkout, clock, environment, runner, supervisor, text
+from .checkout import ZERO, Git, GitError, Interrupted, Snapshot, Unusable, Workspace
 from .connection import Link
 from .console import Console, clock_time
 from .doorbell import Ring, silent
-from .errors import FencepostError, Refused, Repeated, ServerUnreachable
+from .errors import FencepostError, Forbidden, Refused, Repeated, ServerUnreachable
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .looking import Look
+from .operations import git as pushes
+from .operations.git import PUSH, Held, InDoubt, NotMoved, Place, Push
+from .operations.store import Store
 from .polling import Step
 from .records import Assignment, Lease
 from .runner import Run
 from .worker import Worker
 
 T = TypeVar("T")
-
-_PUSHES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +166,13 @@ class Attempts:
             unless=self._interrupt,
         )
 
+    def _operate(self, function: Callable[[Store], T]) -> T:
+        return self._link.call(
+            lambda connection: function(Store(connection, self._class, label=self._label)),
+            patience=self._patience,
+            unless=self._interrupt,
+        )
+
     def _attempt(self, lease: Lease, root: Path, keeper: LeaseKeeper, lost: Interrupt) -> _Ending:
         """Do the work; no transaction is open meanwhile."""
         with Interrupt(lost, self._interrupt) as stop:
@@ -172,7 +180,10 @@ class Attempts:
             try:
                 repository, ref = checkout.location(assignment.location)
                 workspace = Workspace(root, interrupt=stop)
+                self._reconcile(lease, assignment, keeper, workspace.store)
                 base = workspace.clone(repository, ref)
+            except InDoubt as error:
+                return _Release(reason=f"an earlier effect is in doubt: {error}", is_trouble=True)
             except GitError as error:
                 return _Release(reason=f"the clone could not be made: {error}", is_trouble=True)
             except Interrupted as error:
@@ -201,14 +212,34 @@ class Attempts:
                 return _Release(reason=f"the worker was stopped: {stop.reason}")
         if run.errno is not None:
             return _Release(reason=f"the command {run}", is_trouble=True)
-        return self._outcome(assignment, workspace, run, _approach(approach), lost)
+        return self._outcome(lease, assignment, workspace, run, _approach(approach), keeper, lost)
 
-    def _outcome(
+    def _reconcile(
+        self, lease: Lease, assignment: Assignment, keeper: LeaseKeeper, git: Git
+    ) -> None:
+        """Find out how the pushes of earlier attempts ended of which nobody knows."""
+        repository, _ = checkout.location(assignment.location)
+        fence = checkout.fence_ref(assignment.campaign_class, assignment.campaign_id)
+
+        def look(target: str, commit: str) -> Held:
+            there, _, ref = target.partition("#")
+            if there != repository:
+                raise GitError("ls-remote", None, f"{target} is not of {repository}")
+            place = Place(repository=repository, ref=ref, fence=fence)
+            return pushes.close(
+                git, place, lambda: _held(git, place, commit), lambda: _require(keeper)
+            )
+
+        pushes.reconcile(self._operate, lease, assignment.operations, look)
+
+    def _outcome(  # noqa: PLR0917 - what an attempt knows at its end
         self,
+        lease: Lease,
         assignment: Assignment,
         workspace: Workspace,
         run: Run,
         approach: str | None,
+        keeper: LeaseKeeper,
         lost: Interrupt,
     ) -> _Ending:
         """Look at what the command left, and hand it over if it is a success."""
@@ -231,14 +262,16 @@ class Attempts:
                 approach=approach,
                 fingerprint=fingerprint,
             )
-        return self._push(assignment, workspace, snapshot, approach, lost)
+        return self._push(lease, assignment, workspace, snapshot, approach, keeper, lost)
 
-    def _push(
+    def _push(  # noqa: PLR0917 - likewise
         self,
+        lease: Lease,
         assignment: Assignment,
         workspace: Workspace,
         snapshot: Snapshot,
         approach: str | None,
+        keeper: LeaseKeeper,
         lost: Interrupt,
     ) -> _Ending:
         """Put the commit where a verifier finds it."""
@@ -246,18 +279,33 @@ class Attempts:
         pushed_ref = checkout.attempt_ref(
             assignment.campaign_class, assignment.campaign_id, assignment.attempt_no
         )
-        for remaining in reversed(range(_PUSHES)):
-            try:
-                snapshot.git.push_new(repository, snapshot.commit, pushed_ref)
-                break
-            except Interrupted as error:
-                return _Release(reason=str(error))
-            except GitError as error:
-                if remaining == 0 or isinstance(error, Occupied):
-                    return _Release(
-                        reason=f"the result could not be pushed: {error}", is_trouble=True
-                    )
-                lost.wait(2.0 ** (_PUSHES - remaining))
+        place = Place(
+            repository=repository,
+            ref=pushed_ref,
+            fence=checkout.fence_ref(assignment.campaign_class, assignment.campaign_id),
+        )
+        push = Push(
+            self._operate,
+            lease,
+            snapshot.git,
+            place,
+            snapshot.commit,
+            kind=PUSH,
+            read=lambda: _held(snapshot.git, place, snapshot.commit),
+            require_lease=lambda: _require(keeper),
+            wait=lost.wait,
+        )
+        try:
+            push.move(_held(snapshot.git, place, snapshot.commit))
+        except Interrupted as error:
+            return _Release(reason=str(error))
+        except NotMoved as error:
+            return _Release(reason=_why_not(place, error), is_trouble=True)
+        except (GitError, InDoubt) as error:
+            return _Release(reason=f"the result could not be pushed: {error}", is_trouble=True)
+        except Forbidden:
+            reason = f"no authority for duty worker, kind {PUSH}, target {place.target}"
+            return _Release(reason=f"{reason}: see kernel.authorise", is_trouble=True)
         return _Submission(
             fingerprint=snapshot.fingerprint,
             approach=approach,
@@ -332,6 +380,30 @@ class Attempts:
             self._call(lambda worker: worker.release(lease, reason="an error in the worker"))
         except (FencepostError, psycopg.Error) as error:
             self._console.event("error", lease, reason=f"could not release: {error}")
+
+
+def _held(git: Git, place: Place, commit: str) -> Held:
+    """Read the ref of a result, which nobody but its attempt writes."""
+    held = git.remote_refs(place.repository, place.ref, place.fence)
+    value = held.get(place.ref)
+    return Held(value=value, fence=held.get(place.fence, ZERO), has_landed=value == commit)
+
+
+def _require(keeper: LeaseKeeper) -> None:
+    """Refuse to begin an effect without a lease that has not run out."""
+    if keeper.is_lost or clock.now() >= keeper.lease.runs_out_at:
+        raise Interrupted(keeper.why_lost or "the lease has run out")
+
+
+def _why_not(place: Place, error: NotMoved) -> str:
+    """Return why a result is not in its ref."""
+    if error.held.value is None:
+        return f"the result could not be pushed: {error}"
+    return (
+        f"{place.ref} exists already and holds {error.held.value}: another ledger, or an earlier "
+        f"one, uses this repository with the same class name; delete "
+        f"{place.ref.rsplit('/', 2)[0]}/… there or use another class name"
+    )
 
 
 def _write_brief(path: Path, assignment: Assignment, base: str) -> Path:

@@ -122,10 +122,6 @@ class GitError(FencepostError):
         self.output = said
 
 
-class Occupied(GitError):
-    """The ref of an attempt exists already, and holds something else."""
-
-
 class Unusable(FencepostError):
     """What a command left in its folder cannot be made into a commit, or is too much for one."""
 
@@ -405,44 +401,14 @@ class Git:
 
     # What is put elsewhere
 
-    def push_new(self, repository: str, commit: str, ref: str) -> None:
-        """Make *ref*, which must not exist yet or hold *commit* already, in another repository.
-
-        :raises Occupied: it holds another commit.
-        :raises GitError: it could not be made, or its state could not be read back.
-        """
-        done = self.answer(
-            "push",
-            "--quiet",
-            "--no-verify",
-            _lease(ref, ZERO),
-            "--",
-            address(repository),
-            f"{commit}:{ref}",
-            limit=_REMOTE_LIMIT,
-        )
-        if done.returncode == 0:
-            return
-        held = self.remote_refs(repository, ref).get(ref)
-        if held is not None and held != commit:
-            message = (
-                f"{ref} exists already and holds {held}: another ledger, or an earlier one, uses "
-                f"this repository with the same class name; delete {ref.rsplit('/', 2)[0]}/… there "
-                "or use another class name"
-            )
-            raise Occupied("push", done.returncode, message)
-        if held is None:
-            raise GitError("push", done.returncode, done.stderr)
-
     def push_fenced(
         self, repository: str, commit: str, *, ref: str, expected: str, fence: str, fence_was: str
-    ) -> FencedPush:
+    ) -> str:
         """Move *ref* from *expected* to *commit*, and *fence* to a value never used before.
 
-        Both move or neither. An answer that says no, or no answer, concludes nothing: read the
-        refs again.
+        Both move or neither. What git says, which is returned, concludes nothing: read the refs
+        again.
         """
-        mark = self._mark()
         done = self.answer(
             "push",
             "--atomic",
@@ -452,11 +418,10 @@ class Git:
             "--",
             address(repository),
             f"{commit}:{ref}",
-            f"{mark}:{fence}",
+            f"{self._mark()}:{fence}",
             limit=_REMOTE_LIMIT,
         )
-        said = _tail(done.stderr or done.stdout)
-        return FencedPush(mark=mark, is_taken=done.returncode == 0, output=said)
+        return _tail(done.stderr or done.stdout)
 
     def advance(self, repository: str, fence: str, fence_was: str) -> bool:
         """Move *fence* alone from *fence_was* to a value never used before; whether it moved."""
@@ -504,16 +469,6 @@ class Change:
         if self.mode_before != self.mode_after:
             return f"mode {self.mode_before} to {self.mode_after} of {self.path}"
         return f"modified {self.path}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FencedPush:
-    """What git answered to a push; what it did is only known from reading the refs."""
-
-    mark: str
-    """The blob to which the fence ref was to be moved."""
-    is_taken: bool
-    output: str
 
 
 class Workspace:

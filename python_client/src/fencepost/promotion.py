@@ -3,48 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from . import checkout, clock
 from .checkout import ZERO, Git, GitError, Interrupted
 from .console import Console, clock_time
 from .doorbell import Ring
+from .errors import Forbidden
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
+from .operations import git as pushes
+from .operations.git import PROMOTE, Held, InDoubt, NotMoved, Place, Push
 from .polling import Step
-from .records import Bundle, Lease, Receipt
+from .records import Bundle, Lease
 from .verifier import Verifier
 
-Call = Callable[[Callable[[Verifier], Receipt]], Receipt]
+T = TypeVar("T")
 
-_PUSHES = 3
 _READS = timedelta(seconds=60)
+
+
+class Call(Protocol):
+    """Calls the kernel as this verifier."""
+
+    def __call__(self, function: Callable[[Verifier], T], /) -> T:
+        """Let *function* call the kernel."""
 
 
 class LeaseLost(Exception):
     """The promotion may not go on: somebody else may be at it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Refs:
-    """What the target's repository held when it was read."""
-
-    value: str | None
-    """Of the target's ref; ``None``: there is no such ref."""
-    fence: str
-    has_landed: bool
-    """Whether the result is reachable from the target's ref."""
-
-
 class Promotion:
     """Promotes one accepted result, whoever began to and however far that went.
 
-    What a push did is never concluded from git's answer to it, only from reading the ref. *Landed*
-    means that the result is reachable from the ref: somebody may have pushed on top of it since.
+    *Landed* means that the result is reachable from the ref: somebody may have pushed on top of it
+    since. What earlier holders left in doubt is found out first.
 
     :param call: calls the kernel as this verifier.
+    :param operate: calls the functions for operations.
     :param ring: is told what was answered.
     :param folder: where to make the git repository that this needs.
     :param objects: repositories whose objects need not be fetched again.
@@ -53,6 +52,7 @@ class Promotion:
     def __init__(
         self,
         call: Call,
+        operate: pushes.Call,
         lease: Lease,
         bundle: Bundle,
         *,
@@ -64,13 +64,16 @@ class Promotion:
         objects: tuple[Path, ...] = (),
     ) -> None:
         self._call = call
+        self._operate = operate
         self._lease = lease
+        self._bundle = bundle
         self._keeper = keeper
         self._lost = lost
         self._console = console
         self._ring = ring
-        self._repository, self._ref = checkout.location(bundle.location)
-        self._fence = checkout.fence_ref(bundle.campaign_class, bundle.campaign_id)
+        repository, ref = checkout.location(bundle.location)
+        fence = checkout.fence_ref(bundle.campaign_class, bundle.campaign_id)
+        self._place = Place(repository=repository, ref=ref, fence=fence)
         self._pushed_ref = str(bundle.result.get("pushed_ref", ""))
         self._commit = str(bundle.result.get("commit", ""))
         self._git = Git(folder, objects=objects, interrupt=lost)
@@ -82,46 +85,73 @@ class Promotion:
         :raises Refused: the kernel did not accept the record, as after a lost lease.
         """
         try:
+            pushes.reconcile(self._operate, self._lease, self._bundle.operations, self._look)
             return self._conclude()
         except (LeaseLost, Interrupted):
             self._console.event("lost", self._lease, reason=self._keeper.why_lost)
             return Step.DONE
+        except InDoubt as error:
+            return self._stuck(str(error), "make the target readable, or call resolve_operation")
+        except Forbidden:
+            wanted = f"duty verifier, kind {PROMOTE}, target {self._place.target}"
+            return self._stuck(f"no authority for {wanted}", "let an admin call kernel.authorise")
         except GitError as error:
             return self._stuck(str(error), "make the repository reachable for the verifier")
 
     def _conclude(self) -> Step:
-        output = ""
-        refs = self._read()
-        for pushed in range(_PUSHES + 1):
-            if refs.has_landed:
-                return self._promote(refs, old_value=str(refs.value), fence_value=refs.fence)
-            if refs.value is None:
-                return self._outdate(f"{self._ref} does not exist any more")
-            if not self._git.is_ancestor(refs.value, self._commit):
-                return self._outdate(f"{self._ref} holds {refs.value}, not an ancestor")
-            if pushed == _PUSHES:
-                break
-            if pushed:
-                self._lost.wait(0.5 * 2.0**pushed)
-            self._require_lease()
-            self._console.event("pushing", self._lease, ref=self._ref, old=refs.value)
-            push = self._git.push_fenced(
-                self._repository,
-                self._commit,
-                ref=self._ref,
-                expected=refs.value,
-                fence=self._fence,
-                fence_was=refs.fence,
-            )
-            output = push.output
-            before, refs = refs, self._read()
-            if refs.has_landed:
-                return self._promote(refs, old_value=str(before.value), fence_value=refs.fence)
-            if refs.value != before.value:
-                return self._outdate(f"{self._ref} was moved to {refs.value or 'nothing'}")
-        return self._stuck(output, _remedy(output))
+        held = self._read()
+        if held.value is None:
+            return self._outdate(f"{self._place.ref} does not exist any more")
+        if not held.has_landed and not self._git.is_ancestor(held.value, self._commit):
+            return self._outdate(f"{self._place.ref} holds {held.value}, not an ancestor")
+        self._require_lease()
+        self._console.event("pushing", self._lease, ref=self._place.ref, old=held.value)
+        push = Push(
+            self._operate,
+            self._lease,
+            self._git,
+            self._place,
+            self._commit,
+            kind=PROMOTE,
+            read=self._read,
+            require_lease=self._require_lease,
+            wait=self._lost.wait,
+        )
+        try:
+            moved = push.move(held)
+        except NotMoved as error:
+            if error.held.value != held.value:
+                value = error.held.value or "nothing"
+                return self._outdate(f"{self._place.ref} was moved to {value}")
+            return self._stuck(error.output, _remedy(error.output))
+        return self._promote(moved)
 
-    def _read(self) -> _Refs:
+    def _look(self, target: str, commit: str) -> Held:
+        """Find out how a push ended that somebody left in doubt."""
+        repository, _, ref = target.partition("#")
+        if repository != self._place.repository:
+            raise GitError("ls-remote", None, f"{target} is not of {self._place.repository}")
+        if ref == self._place.ref and commit == self._commit:
+            return pushes.close(self._git, self._place, self._read, self._require_lease)
+        place = Place(repository=repository, ref=ref, fence=self._place.fence)
+        return pushes.close(
+            self._git, place, lambda: self._read_other(place, commit), self._require_lease
+        )
+
+    def _read_other(self, place: Place, commit: str) -> Held:
+        """Read a ref to which an earlier attempt pushed."""
+        held = self._git.remote_refs(place.repository, place.ref, place.fence)
+        if place.ref in held:
+            self._git.fetch(place.repository, place.ref)
+        value = self._git.value(place.ref) if place.ref in held else None
+        is_there = value is not None and self._git.value(commit) is not None
+        return Held(
+            value=value,
+            fence=held.get(place.fence, ZERO),
+            has_landed=is_there and self._git.is_ancestor(commit, str(value)),
+        )
+
+    def _read(self) -> Held:
         """Read target and fence, and fetch what they hold; try again for a while if that fails."""
         deadline = clock.now() + _READS.total_seconds()
         pause = 1.0
@@ -135,21 +165,22 @@ class Promotion:
                 self._require_lease()
                 pause *= 2
 
-    def _read_once(self) -> _Refs:
-        wanted = (self._ref, self._fence, self._pushed_ref)
-        held = self._git.remote_refs(self._repository, *wanted)
-        fetched = [name for name in (self._ref, self._pushed_ref) if name in held]
+    def _read_once(self) -> Held:
+        place = self._place
+        wanted = (place.ref, place.fence, self._pushed_ref)
+        held = self._git.remote_refs(place.repository, *wanted)
+        fetched = [name for name in (place.ref, self._pushed_ref) if name in held]
         if fetched:
-            self._git.fetch(self._repository, *fetched)
+            self._git.fetch(place.repository, *fetched)
         # Not what `held` says: the ref may have moved in between, and this is what was fetched.
-        value = self._git.value(self._ref) if self._ref in held else None
+        value = self._git.value(place.ref) if place.ref in held else None
         is_known = self._git.value(self._commit) is not None
         if value is not None and not is_known:
             message = f"{self._pushed_ref} does not lead to {self._commit} any more"
             raise GitError("fetch", None, message)
-        return _Refs(
+        return Held(
             value=value,
-            fence=held.get(self._fence, ZERO),
+            fence=held.get(place.fence, ZERO),
             has_landed=value is not None and self._git.is_ancestor(self._commit, value),
         )
 
@@ -158,45 +189,21 @@ class Promotion:
         if self._keeper.is_lost or clock.now() >= self._keeper.lease.runs_out_at:
             raise LeaseLost
 
-    def _promote(self, refs: _Refs, *, old_value: str, fence_value: str) -> Step:
+    def _promote(self, held: Held) -> Step:
         self._keeper.stop()
-        receipt = self._call(
-            lambda verifier: verifier.promote(
-                self._lease,
-                old_value=old_value,
-                new_value=self._commit,
-                fence_value=fence_value,
-                read_back=str(refs.value),
-            )
-        )
+        receipt = self._call(lambda verifier: verifier.promote(self._lease))
         self._console.event(
-            "promoted", self._lease, state=receipt.state, ref=self._ref, value=refs.value
+            "promoted", self._lease, state=receipt.state, ref=self._place.ref, value=held.value
         )
         return Step.DONE
 
     def _outdate(self, reason: str) -> Step:
-        """Say that the result does not fit, once no push on its way can make that untrue."""
-        if not self._advance_fence():
-            return self._stuck(
-                "the fence ref could not be advanced", "let the verifier write refs/fencepost/"
-            )
-        refs = self._read()
-        if refs.has_landed:
-            return self._promote(refs, old_value=str(refs.value), fence_value=refs.fence)
+        """Say that the result does not fit. No push is on its way that could make that untrue."""
         self._keeper.stop()
         receipt = self._call(lambda verifier: verifier.outdate(self._lease, reason=reason))
         self._ring(receipt)
         self._console.event("outdated", self._lease, state=receipt.state, reason=reason)
         return Step.DONE
-
-    def _advance_fence(self) -> bool:
-        """Move the fence to a value never used before, so that a push made earlier is refused."""
-        for _ in range(_PUSHES):
-            self._require_lease()
-            fence = self._git.remote_refs(self._repository, self._fence).get(self._fence, ZERO)
-            if self._git.advance(self._repository, self._fence, fence):
-                return True
-        return False
 
     def _stuck(self, output: str, remedy: str) -> Step:
         """Conclude nothing: the ref holds what it held, and a person has to look."""
@@ -204,7 +211,7 @@ class Promotion:
         self._console.event(
             "stuck",
             self._lease,
-            ref=self._ref,
+            ref=self._place.ref,
             git=output,
             remedy=remedy,
             lease_expires=clock_time(self._keeper.lease.lease_expires_at),

@@ -79,6 +79,8 @@ class Assignment(Receipt):
     refused_fingerprints: list[str]
     """Outcomes that may not be submitted again."""
     previous_campaign_id: int | None
+    operations: list[dict[str, Any]]
+    """Operations of the campaign of which nobody knows whether they took effect, oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,8 @@ class Bundle(Receipt):
     bundle_sha256: bytes
     promotes: bool
     """Whether an accepted result is to be put into the target's own ref."""
+    operations: list[dict[str, Any]]
+    """Operations of the campaign of which nobody knows whether they took effect, oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

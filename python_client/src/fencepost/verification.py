@@ -24,6 +24,7 @@ from .evidence import EvidenceFile
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .looking import Look
+from .operations.store import Store
 from .polling import Step
 from .promotion import Promotion
 from .records import Bundle, Lease, Receipt
@@ -167,6 +168,13 @@ class Verifications:
             unless=self._interrupt,
         )
 
+    def _operate(self, function: Callable[[Store], T]) -> T:
+        return self._link.call(
+            lambda connection: function(Store(connection, self._class, label=self._label)),
+            patience=self._patience,
+            unless=self._interrupt,
+        )
+
     def _under(
         self, lease: Lease, work: Callable[[Lease, LeaseKeeper, Interrupt, Path], Step]
     ) -> Step:
@@ -203,6 +211,7 @@ class Verifications:
     ) -> Step:
         promotion = Promotion(
             self._call,
+            self._operate,
             lease,
             bundle,
             keeper=keeper,

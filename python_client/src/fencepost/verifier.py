@@ -186,18 +186,13 @@ class Verifier(Role):
             },
         )
 
-    def promote(
-        self, lease: Lease, *, old_value: str, new_value: str, fence_value: str, read_back: str
-    ) -> Receipt:
-        """Record that the result is in the target's ref, after reading the ref back.
+    def promote(self, lease: Lease) -> Receipt:
+        """Record that the result is in the target's ref, which a completed operation has shown.
 
-        Calls ``kernel.promote``.
+        Calls ``kernel.promote``. :mod:`fencepost.operations.git` makes that operation.
 
-        :param old_value: what the ref held before the push.
-        :param new_value: what was pushed: the bundle's ``result.commit``.
-        :param fence_value: what the campaign's fence ref holds; forty zeros where it has none.
-        :param read_back: what the ref holds now; *new_value* is reachable from it.
-        :raises BundleMismatch: *new_value* is not the bundle's result.
+        :raises NoEvidence: no completed operation of kind ``promote`` has moved this result.
+        :raises OperationOpen: an operation of the campaign is open, or unknown.
         :raises Stale: the lease is lost; nothing was recorded.
         """
         return calls.one(
@@ -208,20 +203,10 @@ class Verifier(Role):
                 p_class       => %(class)s,
                 p_campaign_id => %(campaign_id)s,
                 p_generation  => %(generation)s,
-                p_token       => %(token)s,
-                p_old_value   => %(old_value)s,
-                p_new_value   => %(new_value)s,
-                p_fence_value => %(fence_value)s,
-                p_read_back   => %(read_back)s
+                p_token       => %(token)s
             )
             """,
-            {
-                **calls.under(lease),
-                "old_value": old_value,
-                "new_value": new_value,
-                "fence_value": fence_value,
-                "read_back": read_back,
-            },
+            calls.under(lease),
         )
 
     def outdate(self, lease: Lease, *, reason: str) -> Receipt:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[3]
 
 CLASS = "upkeep"
+PUSHED = "{repository}#refs/fencepost/upkeep/{campaign}/{attempt}"
 REF = "refs/heads/main"
 
 POLICY: dict[str, Any] = {
@@ -121,6 +122,17 @@ class World:
         self.admin(
             "select * from kernel.define_class(p_class => %(class)s, p_policy => %(policy)s)",
             {"class": CLASS, "policy": Jsonb(POLICY | policy)},
+        )
+
+    def authorise(self, duty: str, kind: str, target: str) -> None:
+        """Allow a duty to do operations."""
+        self.admin(
+            """
+            select * from kernel.authorise(
+                p_class => %(class)s, p_duty => %(duty)s, p_kind => %(kind)s, p_target => %(target)s
+            )
+            """,
+            {"class": CLASS, "duty": duty, "kind": kind, "target": target},
         )
 
     def define_target(self, target: str = "numbers", **acceptance: object) -> None:
@@ -280,6 +292,8 @@ def world(database: str, people: dict[str, Principal], tmp_path: Path) -> Iterat
     git(clone, "push", "--quiet", "origin", "HEAD:main")
     made.define_class()
     made.define_target()
+    made.authorise("worker", "git.push", PUSHED)
+    made.authorise("verifier", "promote", "{repository}#" + REF)
     for duty in ("worker", "verifier"):
         made.enrol(people[duty].name, duty)
     yield made

@@ -16,6 +16,8 @@ from fencepost.connection import Link
 from fencepost.interrupt import Interrupt
 from fencepost.lease_keeper import LeaseKeeper
 from fencepost.session import connect
+from tests.pytest.client.conftest import REF
+from tests.pytest.moved import moved
 
 if TYPE_CHECKING:
     from tests.pytest.client.conftest import World
@@ -76,16 +78,9 @@ def test_claim_submit_judge_and_promote_are_repeated_and_happen_once(
     assert receipt.duplicate
     assert receipt.state == "promoting"
 
+    judging.call(lambda c: moved(c, verification, f"{world.repository}#{REF}", "2" * 40))
     proxy.swallow = True
-    receipt = judging.call(
-        lambda c: Verifier(c).promote(
-            verification,
-            old_value="1" * 40,
-            new_value="2" * 40,
-            fence_value="3" * 40,
-            read_back="2" * 40,
-        )
-    )
+    receipt = judging.call(lambda c: Verifier(c).promote(verification))
     assert receipt.duplicate
     assert proxy.swallowed == 5
     assert world.transitions() == [

@@ -33,6 +33,8 @@ from fencepost import (
     WrongIsolation,
     clock,
 )
+from tests.pytest.client.conftest import REF
+from tests.pytest.moved import moved
 
 if TYPE_CHECKING:
     from tests.pytest.client.conftest import World
@@ -240,7 +242,9 @@ def test_a_verdict_is_checked(worker: Worker, verifier: Verifier) -> None:
         submitted(worker)
 
 
-def test_promotion_goes_on_under_the_same_lease(worker: Worker, verifier: Verifier) -> None:
+def test_promotion_goes_on_under_the_same_lease(
+    world: World, worker: Worker, verifier: Verifier
+) -> None:
     submitted(worker)
     lease = judging(verifier)
     digest = verifier.bundle(lease).bundle_sha256
@@ -257,11 +261,14 @@ def test_promotion_goes_on_under_the_same_lease(worker: Worker, verifier: Verifi
     assert verifier.bundle(lease).result["commit"] == "2" * 40
     assert verifier.claim_promotion(CLASS) is None
     renewed = verifier.renew(lease)
-    values = {"old_value": "1" * 40, "fence_value": "3" * 40, "read_back": "2" * 40}
+    with pytest.raises(NoEvidence):
+        verifier.promote(renewed)
+    target = f"{world.repository}#{REF}"
     with pytest.raises(BundleMismatch):
-        verifier.promote(renewed, new_value="4" * 40, **values)
-    assert verifier.promote(renewed, new_value="2" * 40, **values).state == "verified"
-    assert verifier.promote(renewed, new_value="2" * 40, **values).duplicate
+        moved(world.connect("verifier"), renewed, target, "4" * 40)
+    moved(world.connect("verifier"), renewed, target, "2" * 40)
+    assert verifier.promote(renewed).state == "verified"
+    assert verifier.promote(renewed).duplicate
     with pytest.raises((Stale, Illegal)):
         verifier.outdate(lease, reason="late")
 

@@ -225,6 +225,13 @@ class Stage:
     def define_class(self, **policy: object) -> None:
         """Define the class anew: the drills' policy, and what is given."""
         self.admin("define_class", p_class=self.klass, p_policy=Jsonb(POLICY | policy))
+        self.authorise("worker", "git.push", "{repository}#refs/fencepost/%s/{campaign}/{attempt}")
+        self.authorise("verifier", "promote", "*")
+
+    def authorise(self, duty: str, kind: str, target: str) -> None:
+        """Allow a duty to do operations; ``%s`` in *target* is the class."""
+        target = target.replace("%s", self.klass)
+        self.admin("authorise", p_class=self.klass, p_duty=duty, p_kind=kind, p_target=target)
 
     def define_target(
         self,

@@ -22,10 +22,11 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from fencepost.connection import Link
-from fencepost.session import connect as connect_as_the_command_does
 from fencepost.errors import Stale
+from fencepost.session import connect as connect_as_the_command_does
 from fencepost.verifier import Verifier
 from fencepost.worker import Worker
+from tests.pytest.moved import moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,6 +224,11 @@ class Client:
             "claim", lambda c: Worker(c).claim(self.stage.klass, token=token), nth=nth
         )
 
+    def moved(self, lease: Lease) -> None:
+        """Move the result to its target, as far as the ledger knows."""
+        target = f"{self.stage.repository.path}#refs/heads/main"
+        self.call(lambda c: moved(c, lease, target, RESULT["commit"]))
+
     def accept(self, lease: Lease) -> Callable[[psycopg.Connection[Any]], Receipt]:
         """Return the call that accepts what the lease is for."""
         bundle = self.call(lambda c: Verifier(c).bundle(lease))
@@ -268,15 +274,10 @@ def test_every_answer_of_a_campaigns_way(
     )
     judged = verifier.swallowed("judge", verifier.accept(to_judge))
     assert judged.state == "promoting"
+    verifier.moved(to_judge)
     promoted = verifier.swallowed(
         "promote",
-        lambda c: Verifier(c).promote(
-            to_judge,
-            old_value=RESULT["base"],
-            new_value=RESULT["commit"],
-            fence_value="0" * 40,
-            read_back=RESULT["commit"],
-        ),
+        lambda c: Verifier(c).promote(to_judge),
     )
     assert promoted.state == "verified"
 

@@ -17,7 +17,6 @@ import psycopg
 import pytest
 
 from fencepost import errors
-from fencepost.connection import connect
 from fencepost.operations import (
     ABSENT,
     Completed,
@@ -35,6 +34,7 @@ from fencepost.operations import (
     run_queue_effect,
 )
 from fencepost.operations.command import KEY_VARIABLE, Ended, command_effect
+from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:
@@ -604,7 +604,7 @@ def test_a_command_that_could_not_be_started_has_failed(runner: EffectRunner) ->
 DYING = """
     import os, signal, sys
     from pathlib import Path
-    from fencepost.connection import connect
+    from fencepost.session import connect
     from fencepost.operations import Completed, EffectRunner, Store
 
     store = Store(connect(sys.argv[1]), sys.argv[2], kind="{kind}", target="{target}")

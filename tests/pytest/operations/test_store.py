@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from fencepost import errors
-from fencepost.connection import Link, connect
+from fencepost.connection import Link
 from fencepost.operations import (
     ABSENT,
     AsyncStore,
@@ -24,6 +24,7 @@ from fencepost.operations import (
     Store,
 )
 from fencepost.operations.records import RawJson
+from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ import psycopg
 import typer
 
 from fencepost.connection import (
-    KernelUnfit,
     NoServer,
     NotAdmitted,
     SecretInTheOpen,
-    connect,
     conninfo,
     first_connection,
 )
+from fencepost.errors import KernelUnfit
+from fencepost.session import connect
 
 from . import evidence, importing
 from .adapter import Adapter, Client, formatted, numbered

@@ -35,7 +35,8 @@ from fencepost import (
 )
 from fencepost import session as sync_session
 from tests.pytest.client.proxy import running as proxy_before
-from tests.pytest.conftest import _copy_privileges, _run, _unique
+from tests.pytest.conftest import _run, _unique, copy_privileges
+from tests.pytest.moved import moved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,6 +170,7 @@ class Room:
     def define_class(self, **policy: object) -> None:
         """Give the class another policy."""
         self.admin("define_class", policy=Jsonb(POLICY | policy))
+        self.admin("authorise", duty="verifier", kind="promote", target="*")
 
     def open(self, count: int = 1) -> list[int]:
         """Open campaigns, each on a target of its own."""
@@ -299,6 +301,11 @@ class Room:
         }
         return self.verifier.judge(lease, **(arguments | other))
 
+    def moved(self, lease: Lease) -> None:
+        """Let the verifier move the result to its target, as far as the ledger knows."""
+        with closing(self.people["verifier"].connect(self.way.database)) as connection:
+            moved(connection, lease, "/srv/x.git#refs/heads/main", COMMIT)
+
     def promoting(self) -> Lease:
         """Have something accepted that is still to be promoted."""
         lease, bundle = self.verifying()
@@ -311,7 +318,7 @@ def shared_database(maintenance: Connection, template: str) -> Iterator[str]:
     """Yield a copy of the template for all tests of a module."""
     name = _unique("fencepost_shared")
     _run(maintenance, "create database {} template {} owner deployer", name, template)
-    _copy_privileges(maintenance, template, name)
+    copy_privileges(maintenance, template, name)
     yield name
     _run(maintenance, "drop database {} with (force)", name)
 

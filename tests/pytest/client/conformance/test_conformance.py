@@ -18,6 +18,7 @@ from fencepost import (
     ArgumentOutOfRange,
     ConnectionBusy,
     KernelUnfit,
+    NoEvidence,
     Reaper,
     Receipt,
     Refused,
@@ -26,7 +27,7 @@ from fencepost import (
     Worker,
 )
 from fencepost.errors import KernelError, Misuse, Retry
-from tests.pytest.client.conformance.conftest import BASE, COMMIT, FENCE, SHA256
+from tests.pytest.client.conformance.conftest import BASE, COMMIT, SHA256
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from tests.pytest.client.proxy import Proxy
     from tests.pytest.conftest import Superuser
 
-VALUES = {"old_value": BASE, "new_value": COMMIT, "fence_value": FENCE, "read_back": COMMIT}
 METHODS = [
     (role, name)
     for role in (Worker, Verifier, Reaper)
@@ -119,7 +119,10 @@ def test_a_verifier_judges_and_promotes(room: Room) -> None:
     assert room.verifier.renew(lease).token == lease.token
     assert room.accept(lease, bundle).state == "promoting"
     assert room.verifier.claim_promotion(room.klass) is None
-    assert room.verifier.promote(lease, **VALUES).state == "verified"
+    with pytest.raises(NoEvidence):
+        room.verifier.promote(lease)
+    room.moved(lease)
+    assert room.verifier.promote(lease).state == "verified"
 
 
 def test_a_verifier_rejects_abstains_and_outdates(room: Room) -> None:
@@ -154,7 +157,8 @@ def test_a_reaper_takes_back_a_promotion_which_another_claim_brings_to_its_end(r
     assert [(receipt.note, receipt.state) for receipt in found] == [("lose_promotion", "accepted")]
     lease = room.verifier.claim_promotion(room.klass)
     assert lease is not None
-    assert room.verifier.promote(lease, **VALUES).state == "verified"
+    room.moved(lease)
+    assert room.verifier.promote(lease).state == "verified"
 
 
 def test_a_reaper_checkpoints(room: Room) -> None:
@@ -211,7 +215,7 @@ def not_holder(room: Room) -> None:
 
 
 def illegal(room: Room) -> None:
-    room.verifier.promote(room.verifying()[0], **VALUES)
+    room.verifier.promote(room.verifying()[0])
 
 
 def forbidden(room: Room) -> None:
@@ -430,11 +434,13 @@ def test_an_answer_that_was_lost_is_given_again_and_the_call_has_happened_once(
         "evidence_uri": "file:///x",
         "evidence_sha256": SHA256,
     }
-    for call in (
-        lambda c: way.verifier(c).judge(judging, **verdict),
-        lambda c: way.verifier(c).promote(judging, **VALUES),
-    ):
-        assert room.answered_twice(proxy, "verifier", call).duplicate
+    assert room.answered_twice(
+        proxy, "verifier", lambda c: way.verifier(c).judge(judging, **verdict)
+    ).duplicate
+    room.moved(judging)
+    assert room.answered_twice(
+        proxy, "verifier", lambda c: way.verifier(c).promote(judging)
+    ).duplicate
     assert room.moves()[:6] == [
         *("open", "claim", "submit", "claim_verification", "accept", "promote"),
     ]
