@@ -100,11 +100,16 @@ def test_a_step_refuses_with_what_its_function_says(step: Step) -> None:
 
 def test_every_function_that_can_refuse_is_a_step_or_about_no_campaign() -> None:
     setting_up = {"define_class", "define_target", "register_principal", "enrol"}
+    setting_up |= {"authorise", "deauthorise"}
+    # docs/explanation/operations.md is about these.
+    effects = {f"{act}_operation" for act in ("begin", "start", "complete", "fail", "renew")}
+    effects |= {f"{act}_operation" for act in ("release", "resolve", "get")}
+    effects |= {"mark_operation_unknown", "list_operations", "expire_operations"}
+    effects |= {"prune_operations"}
     taking_out_of_use = {"pause", "resume", "retire_target", "retire_class"}
     keeping = {"checkpoint", "prune"}
-    assert {step.function for step in steps()} | setting_up | taking_out_of_use | keeping == set(
-        answers()
-    )
+    moving = {step.function for step in steps()}
+    assert moving | setting_up | effects | taking_out_of_use | keeping == set(answers())
 
 
 @pytest.mark.parametrize("step", steps(), ids=lambda step: step.function)
