@@ -43,6 +43,7 @@ class Function(NamedTuple):
     name: str
     parameters: tuple[Parameter, ...]
     duties: tuple[str, ...]
+    comment: str
 
 
 class Said(NamedTuple):
@@ -74,15 +75,16 @@ def functions(ledger: Ledger) -> list[Function]:
                    join pg_roles as r on r.oid = a.grantee
                    where r.oid <> p.proowner
                    order by 1
-               )
+               ),
+               obj_description(p.oid, 'pg_proc')
         from pg_proc as p
         where p.pronamespace = 'kernel'::regnamespace
         order by p.proname
         """
     )
     return [
-        Function(name, tuple(Parameter(*given) for given in parameters), tuple(duties))
-        for name, parameters, duties in rows
+        Function(name, tuple(Parameter(*given) for given in parameters), tuple(duties), comment)
+        for name, parameters, duties, comment in rows
     ]
 
 

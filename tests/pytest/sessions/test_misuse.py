@@ -10,6 +10,7 @@ Nothing else is written, and no error of the inside of the kernel is ever seen.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -103,6 +104,9 @@ class Matrix:
         said = self.legal.call(function, duty, arguments, transaction=transaction)
         self.legal.end(duty, "commit" if said.code in self.refusals else "rollback")
         wrong = self.wrong(said)
+        is_own = said.code in self.misuse or said.code in self.refusals
+        if is_own and not re.search(rf"\b{said.code}\b", self.legal.functions[function].comment):
+            wrong = wrong or "not in the function's comment"
         if expected and said.code not in expected:
             wrong = wrong or f"not {' or '.join(sorted(expected))}"
         if wrong:
