@@ -232,7 +232,7 @@ def updates(database: str) -> tuple[int, int]:
 
 def history(options: argparse.Namespace) -> None:
     """Claims where nothing was done before, and where much is closed."""
-    each = max(options.claims // 4, 1)
+    each = max(options.claims // 8, 1)
     databases = [copy("bench_closed"), copy("bench_empty")]
     ledger.bury("bench_closed", options.closed)
     supply = options.rounds * each * 4

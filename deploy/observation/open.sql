@@ -22,11 +22,16 @@ declare
     v_campaign ledger.campaign;
 begin
     -- Locked, lest it be pruned meanwhile: what is gone when the lock is had is not inherited from.
+    -- Its number by max(): the last row of the target in order of the numbers would be looked for
+    -- among those of the whole class, where few targets have nearly all of them.
     select c.* into v_previous
     from ledger.campaign as c
-    where c.class = p_target.class and c.target = p_target.target
-    order by c.campaign_id desc
-    limit 1
+    where c.class = p_target.class
+      and c.campaign_id = (
+          select max(l.campaign_id)
+          from ledger.campaign as l
+          where l.class = p_target.class and l.target = p_target.target
+      )
     for key share;
     if v_previous.closed_at + v_class.reopen_within > p_at is not true then
         v_previous := null;
