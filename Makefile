@@ -23,8 +23,8 @@ python_config := --config python_client/pyproject.toml
 # A tool has no ending; its first line says that it is Python.
 python_paths := python_client tests examples $(shell grep -l '^\#!.*python3$$' tools/*)
 
-.PHONY: help setup db check check-python check-sql test test-pgtap test-pytest demo docs round-trip \
-	clean
+.PHONY: help setup db check check-python check-sql test test-pgtap test-pytest demo docs sync \
+	round-trip clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -65,6 +65,9 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 
 docs: setup ## renew docs/reference from the database
 	@$(with_venv) tools/with-postgres 18 -- tools/reference
+
+sync: setup ## renew the client's sync classes from the async ones
+	@tools/generate-sync
 
 clean: ## stop the kept clusters and remove what they and the demo left
 	@for kept in .fencepost/cluster .fencepost/db; do \
