@@ -23,7 +23,7 @@ python_config := --config python_client/pyproject.toml
 # A tool has no ending; its first line says that it is Python.
 python_paths := python_client tests examples bench $(shell grep -l '^\#!.*python3$$' tools/*)
 
-.PHONY: help setup db bench check check-python check-sql test test-pgtap test-pytest demo docs \
+.PHONY: help setup db bench check check-python check-sql test test-pgtap test-pytest demo docs sync \
 	round-trip clean
 
 help: ## list the targets
@@ -70,6 +70,9 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 
 docs: setup ## renew docs/reference from the database
 	@$(with_venv) tools/with-postgres 18 -- tools/reference
+
+sync: setup ## renew the client's sync classes from the async ones
+	@tools/generate-sync
 
 clean: ## stop the kept clusters and remove what they and the demo left
 	@for kept in .fencepost/cluster .fencepost/db; do \

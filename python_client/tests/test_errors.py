@@ -17,6 +17,7 @@ def test_every_class_is_in_the_docstring_and_in_the_package() -> None:
     assert leaves <= drawn
     assert drawn - leaves == {
         "ConnectionBusy",
+        "KernelUnfit",
         "ServerUnreachable",
         "KernelError",
         "Refused",

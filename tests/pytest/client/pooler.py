@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 import tempfile
 import time
@@ -22,24 +23,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "/usr/sbin/pgbouncer"
 
-# A client proves by SCRAM that it knows its password, and with the keys of that proof PgBouncer
-# logs in at the server as the same role. So no password but that of auth_user is kept here.
-CONFIGURATION = """
-[databases]
-* = host={server} port={port}
-
-[pgbouncer]
-unix_socket_dir = {folder}
-listen_port = {port}
-logfile = {folder}/log
-pidfile = {folder}/pid
-auth_type = scram-sha-256
-auth_file = {folder}/users
-auth_user = postgres
-pool_mode = transaction
-default_pool_size = {pool_size}
-max_client_conn = 100
-"""
+RECIPE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "run-behind-pgbouncer.md"
 
 
 class Pooler:
@@ -53,8 +37,28 @@ class Pooler:
         return make_conninfo(who.conninfo(database), host=str(self.folder))
 
 
+def settings(folder: Path) -> str:
+    """Return the settings of the recipe, with this cluster's places for those in it."""
+    text: str
+    (text,) = re.findall(r"```ini\n(.*?)```", RECIPE.read_text(), flags=re.DOTALL)
+    for old, new in {
+        "ledger = host=/var/run/postgresql port=5432": (
+            f"* = host={os.environ['PGHOST']} port={os.environ['PGPORT']}"
+        ),
+        "unix_socket_dir = /run/pgbouncer\n": f"unix_socket_dir = {folder}\n",
+        "listen_port = 6432": f"listen_port = {os.environ['PGPORT']}",
+        "auth_user = pgbouncer": "auth_user = postgres",
+        "/etc/pgbouncer/users": f"{folder}/users",
+        "/var/log/pgbouncer/pgbouncer.log": f"{folder}/log",
+        "/run/pgbouncer/pgbouncer.pid": f"{folder}/pid",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
 @contextmanager
-def running(pool_size: int = 2) -> Iterator[Pooler]:
+def running() -> Iterator[Pooler]:
     """Run a PgBouncer before the cluster that the environment names."""
     account = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
     folder = Path(tempfile.mkdtemp(prefix="fencepost-pooler-", dir="/tmp"))
@@ -63,14 +67,7 @@ def running(pool_size: int = 2) -> Iterator[Pooler]:
         passfile = Path(os.environ["PGPASSFILE"]).read_text()
         password = passfile.strip().rsplit(":", 1)[1]
         (folder / "users").write_text(f'"postgres" "{password}"\n')
-        (folder / "settings").write_text(
-            CONFIGURATION.format(
-                folder=folder,
-                server=os.environ["PGHOST"],
-                port=os.environ["PGPORT"],
-                pool_size=pool_size,
-            )
-        )
+        (folder / "settings").write_text(settings(folder))
         for path in (folder, *folder.iterdir()):
             os.chown(path, account.pw_uid, account.pw_gid)
         root = os.geteuid() == 0

@@ -46,6 +46,7 @@ def test_every_recipe_has_its_test() -> None:
         "deploy_with_sqitch",
         "run_a_verifier",
         "run_a_worker",
+        "run_behind_pgbouncer",  # the settings, by tests/pytest/client/conformance
         "write_a_sensor",
     }
 
