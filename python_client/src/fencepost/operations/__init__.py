@@ -1,0 +1,84 @@
+"""Operations outside the database: what was meant, what was done, and what nobody knows.
+
+``Store`` keeps them over a connection of psycopg, ``Adapter`` over anything that has
+``query(text, values)``. ``EffectRunner`` carries an effect out at most once and reconciles what is
+unknown. ``http`` and ``command`` are effects ready to be used, ``fingerprint`` names what is to be
+done, ``schema`` is the kernel as one text, ``evidence`` says what was verified where.
+"""
+
+from .adapter import Adapter, AsyncAdapter, formatted, numbered
+from .base import (
+    FENCING_CAPABILITY,
+    AsyncOperationStore,
+    OperationStore,
+    has_fencing_capability,
+)
+from .errors import FenceChanged, InvalidArgument, NoKernelAnswer, OutcomeNotRecorded
+from .fingerprint import fingerprint, fnv1a64, operation_key
+from .records import (
+    ABSENT,
+    Claim,
+    ClaimStatus,
+    Completed,
+    Cursor,
+    Failed,
+    Fence,
+    Operation,
+    Page,
+    PruneResult,
+    State,
+    Step,
+    StillUnknown,
+    Unknown,
+)
+from .runner import (
+    Context,
+    EffectRunner,
+    RecoverResult,
+    RunResult,
+    run_http_effect,
+    run_queue_effect,
+)
+from .schema import create_postgres_durable_operation_schema_sql
+from .store import AsyncStore, Store
+
+__all__ = [
+    "ABSENT",
+    "FENCING_CAPABILITY",
+    "Adapter",
+    "AsyncAdapter",
+    "AsyncOperationStore",
+    "AsyncStore",
+    "Claim",
+    "ClaimStatus",
+    "Completed",
+    "Context",
+    "Cursor",
+    "EffectRunner",
+    "Failed",
+    "Fence",
+    "FenceChanged",
+    "InvalidArgument",
+    "NoKernelAnswer",
+    "Operation",
+    "OperationStore",
+    "OutcomeNotRecorded",
+    "Page",
+    "PruneResult",
+    "RecoverResult",
+    "RunResult",
+    "State",
+    "Step",
+    "StillUnknown",
+    "Store",
+    "Unknown",
+    "create_postgres_durable_operation_schema_sql",
+    "fingerprint",
+    "fnv1a64",
+    "formatted",
+    "has_fencing_capability",
+    "numbered",
+    "operation_key",
+    "run_http_effect",
+    "run_queue_effect",
+]

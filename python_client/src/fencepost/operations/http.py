@@ -1,0 +1,111 @@
+"""Effects that are HTTP requests, with a key by which the other side recognises a repeat.
+
+Needs the extra ``http``. Nothing is inferred from a status code: the caller says what a response
+means. The one thing known without him is that nothing was sent where no connection came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import httpx
+
+from .errors import InvalidArgument
+from .records import Failed, Operation, Outcome, Resolution, Unknown
+from .runner import Context, EffectRunner, RecoverResult, RunResult, run_http_effect
+
+HEADER: Final = "Idempotency-Key"
+
+OnResponse = Callable[[httpx.Response, Context], Outcome]
+OnStatus = Callable[[httpx.Response, Operation], Resolution]
+Target = str | Callable[[str], str]
+"""An address, or what makes one of the operation's key."""
+
+_NOT_SENT: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+)
+
+
+class HttpEffects:
+    """Sends a request once for each operation, and asks how it went where nobody knows.
+
+    :param runner: keeps the operations.
+    :param client: the application's, with its own time limits and credentials. Redirects are not
+        followed: the second request would be one that no operation stands for.
+    :param header: carries the operation's key.
+    """
+
+    def __init__(self, runner: EffectRunner, client: httpx.Client, *, header: str = HEADER) -> None:
+        self._runner = runner
+        self._client = client
+        self._header = header
+
+    def run(
+        self,
+        key: str,
+        fingerprint: str,
+        *,
+        method: str,
+        url: Target,
+        on_response: OnResponse,
+        request: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> RunResult:
+        """Send it if the key is free, and record what *on_response* says of the response.
+
+        :param request: what ``httpx.Client.request`` takes beside method and address: ``json``,
+            ``content``, ``headers``.
+        :param options: those of :meth:`EffectRunner.run`.
+        """
+        given = dict(request or {})
+        headers = httpx.Headers(given.pop("headers", None))
+        if self._header in headers:
+            message = f"the header {self._header} carries the operation's key"
+            raise InvalidArgument(message)
+
+        def send(context: Context) -> httpx.Response:
+            headers[self._header] = context.key
+            return self._client.request(
+                method, _address(url, context.key), headers=headers, follow_redirects=False, **given
+            )
+
+        options.setdefault("on_error", classified)
+        return run_http_effect(
+            self._runner, key, fingerprint, request=send, on_response=on_response, **options
+        )
+
+    def recover(
+        self, key: str, *, url: Target, on_status: OnStatus, **options: Any
+    ) -> RecoverResult:
+        """Ask the other side about an unknown operation, with a GET that carries its key.
+
+        :param on_status: says what the answer means. Where the other side cannot be asked, the
+            error is the caller's, and the operation stays unknown.
+        :param options: those of :meth:`EffectRunner.recover`.
+        """
+
+        def ask(operation: Operation) -> Resolution:
+            answer = self._client.get(
+                _address(url, operation.key),
+                headers={self._header: operation.key},
+                follow_redirects=False,
+            )
+            return on_status(answer, operation)
+
+        return self._runner.recover(key, ask, **options)
+
+
+def classified(error: BaseException, _: Context) -> Outcome:
+    """Say how a request ended that raised: not sent, or nobody knows."""
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, _NOT_SENT):
+        return Failed(reason=f"nothing was sent: {what}")
+    return Unknown(reason=what)
+
+
+def _address(url: Target, key: str) -> str:
+    return url if isinstance(url, str) else url(key)

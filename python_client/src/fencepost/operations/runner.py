@@ -1,0 +1,623 @@
+"""Carries out an effect at most once, and says plainly where it does not know.
+
+The order is: claim, start, effect, record. Each of the first two is committed before the next
+begins. Whatever ends the effect in an unclear way leaves the operation ``unknown``, and nobody
+carries it out again until somebody has looked: :meth:`EffectRunner.recover`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Final, Protocol, TypeVar
+from uuid import uuid4
+
+from fencepost import clock
+from fencepost.errors import ArgumentMalformed, ArgumentTooLong, FencepostError, KernelError, Retry
+from fencepost.records import Lease
+from fencepost.text import harmless, head
+
+from .base import OperationStore, has_fencing_capability
+from .blank import is_blank, trimmed
+from .errors import FenceChanged, InvalidArgument, OutcomeNotRecorded
+from .records import (
+    ABSENT,
+    Claim,
+    Completed,
+    Failed,
+    Fence,
+    Operation,
+    Outcome,
+    Resolution,
+    State,
+    StillUnknown,
+    Unknown,
+)
+from .statements import encoded, plain
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MESSAGE_UNITS: Final = 512
+"""How much of an error's message becomes a reason."""
+
+CANCELLED: Final = "cancelled"
+MISSING: Final = "missing"
+REPLAYED: Final = "replayed"
+RESOLVED: Final = "resolved"
+
+_TICK: Final = 0.02
+# What is wrong with the program, and will be the next time as well.
+_FINAL: Final = (
+    FencepostError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ValueError,
+    AssertionError,
+    NotImplementedError,
+)
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+
+
+class Cancel(Protocol):
+    """What tells that the caller does not want it any more: a ``threading.Event``, say."""
+
+    def is_set(self) -> bool:
+        """Return whether it was cancelled."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What an effect is told about its operation."""
+
+    key: str
+    """Pass it to the other side, as its idempotency key, where it takes one."""
+    fingerprint: str
+    operation: Operation
+    cancel: Cancel | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended.
+
+    ``state`` is ``completed``, ``failed`` or ``unknown`` where this run carried out the effect;
+    ``replayed``, ``pending``, ``unknown`` or ``conflict`` where it did not, since the key is taken;
+    ``cancelled`` where nothing was begun.
+    """
+
+    state: str
+    operation: Operation | None = None
+    reason: str | None = None
+    result: Any = ABSENT
+    diagnostic: Any = ABSENT
+    result_error: str | None = None
+    """Why the result could not be stored; the operation is completed without it."""
+    is_executed: bool = False
+    """Whether the effect was begun by this run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverResult:
+    """What came of a look at an operation: ``missing``, ``resolved``, or the state it is in."""
+
+    state: str
+    operation: Operation | None = None
+
+
+Execute = Callable[[Context], Outcome]
+OnError = Callable[[BaseException, Context], Outcome]
+Resolver = Callable[[Operation], Resolution]
+
+
+class EffectRunner:
+    """Runs effects whose operations are kept in *store*, and reconciles the unknown ones.
+
+    :param store: keeps the operations.
+    :param patience: how long a record is tried again while the server cannot be reached.
+    """
+
+    def __init__(
+        self, store: OperationStore, *, patience: timedelta = timedelta(seconds=30)
+    ) -> None:
+        if not has_fencing_capability(store):
+            message = "a store with fencing by incarnation and revision is needed"
+            raise InvalidArgument(message)
+        self._store = store
+        self._patience = patience.total_seconds()
+
+    @property
+    def store(self) -> OperationStore:
+        """Where the operations are kept."""
+        return self._store
+
+    def get(self, key: str) -> Operation | None:
+        """Return the operation of *key* as it stands."""
+        return self._store.get(key)
+
+    def run(
+        self,
+        key: str,
+        fingerprint: str,
+        execute: Execute,
+        *,
+        kind: str | None = None,
+        target: str | None = None,
+        expected: dict[str, Any] | None = None,
+        lease_for: timedelta | None = None,
+        cancel: Cancel | None = None,
+        cancel_diagnostic: Any = ABSENT,
+        on_error: OnError | None = None,
+    ) -> RunResult:
+        """Carry out *execute* if the key is free, and record how it ended.
+
+        :param execute: does it, and says how it ended: ``Completed``, ``Failed`` or ``Unknown``.
+            Anything it raises, unless *on_error* says better, is ``Unknown``.
+        :param cancel: once set, nothing is begun any more; what has begun is ``unknown`` at once,
+            and what it still returns is ignored. With it, *execute* runs in another thread.
+        :param cancel_diagnostic: is kept with an operation that was cancelled in flight.
+        :param on_error: says how an effect ended that raised.
+        :raises OutcomeNotRecorded: the effect has ended, and the ledger does not know how.
+        """
+        if cancel is not None and cancel.is_set():
+            return _cancelled("side-effect was cancelled before claim")
+        token = uuid4()
+        claim = self._patiently(
+            lambda: self._store.claim(
+                key,
+                fingerprint,
+                kind=kind,
+                target=target,
+                token=token,
+                lease_for=lease_for,
+                expected=expected,
+            )
+        )
+        return self._carry_out(
+            claim,
+            fingerprint,
+            execute,
+            cancel=cancel,
+            cancel_diagnostic=cancel_diagnostic,
+            on_error=on_error,
+            lease_for=lease_for,
+        )
+
+    def run_under(
+        self,
+        lease: Lease,
+        fingerprint: str,
+        execute: Execute,
+        *,
+        kind: str | None = None,
+        target: str | None = None,
+        ordinal: int = 1,
+        expected: dict[str, Any] | None = None,
+        cancel: Cancel | None = None,
+        cancel_diagnostic: Any = ABSENT,
+        on_error: OnError | None = None,
+    ) -> RunResult:
+        """Carry out *execute* as an operation of a campaign's attempt; see :meth:`run`."""
+        if cancel is not None and cancel.is_set():
+            return _cancelled("side-effect was cancelled before claim")
+        token = uuid4()
+        claim = self._patiently(
+            lambda: self._store.begin(
+                lease,
+                fingerprint,
+                kind=kind,
+                target=target,
+                ordinal=ordinal,
+                token=token,
+                expected=expected,
+            )
+        )
+        return self._carry_out(
+            claim,
+            fingerprint,
+            execute,
+            cancel=cancel,
+            cancel_diagnostic=cancel_diagnostic,
+            on_error=on_error,
+        )
+
+    def recover(
+        self,
+        key: str,
+        resolver: Resolver,
+        *,
+        fence: Fence | None = None,
+        lease: Lease | None = None,
+    ) -> RecoverResult:
+        """Let *resolver* look at the target of an unknown operation, and record what it found.
+
+        It is asked about an unknown operation only, and never carries the effect out. When it
+        raises, the operation stays as it was.
+
+        :param resolver: returns ``Completed``, ``Failed`` or ``StillUnknown``.
+        :param fence: look only if the operation still has this one.
+        :param lease: the campaign's present one, where the operation belongs to a campaign.
+        :raises FenceChanged: the operation was written since *fence* was read.
+        :raises InvalidArgument: the resolver said something else; nothing was recorded.
+        """
+        operation = self._store.get(key)
+        if operation is None:
+            return RecoverResult(state=MISSING)
+        if operation.operation_state != State.UNKNOWN:
+            return RecoverResult(state=operation.operation_state or MISSING, operation=operation)
+        if fence is not None and fence != operation.fence:
+            message = f"operation {key!r} was written since its fence was read"
+            raise FenceChanged(message)
+        resolution: object = resolver(operation)
+        if not isinstance(resolution, Completed | Failed | StillUnknown):
+            message = f"a resolver says Completed, Failed or StillUnknown, not {resolution!r}"
+            raise InvalidArgument(message)
+        said = resolution
+        resolved = self._patiently(
+            lambda: self._store.resolve_unknown(key, operation.fence, said, lease=lease)
+        )
+        state = State.UNKNOWN if isinstance(said, StillUnknown) else RESOLVED
+        return RecoverResult(state=state, operation=resolved)
+
+    # -- a run -------------------------------------------------------------------------------------
+
+    def _carry_out(
+        self,
+        claim: Claim,
+        fingerprint: str,
+        execute: Execute,
+        *,
+        cancel: Cancel | None,
+        cancel_diagnostic: Any,
+        on_error: OnError | None,
+        lease_for: timedelta | None = None,
+    ) -> RunResult:
+        if not claim.is_owner:
+            return _taken(claim)
+        try:
+            if cancel is not None and cancel.is_set():
+                released = self._release(claim, "cancelled before execution")
+                return _cancelled("side-effect was cancelled before execution", released)
+            started = self._patiently(lambda: self._store.start(claim))
+        except KernelError:
+            # Nothing was begun: what the kernel would not let start is free for another.
+            self._release(claim, "could not be started")
+            raise
+        if cancel is not None and cancel.is_set():
+            return self._record(claim, Failed(reason="cancelled between start and execution"))
+        context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
+        effect = _Effect(execute, on_error, context)
+        with _Renewal(self._store, claim, lease_for) as renewal:
+            try:
+                outcome = effect.outcome(cancel, cancel_diagnostic)
+            except BaseException as error:
+                # This process is being stopped. The effect may have happened.
+                with contextlib.suppress(OutcomeNotRecorded):
+                    self._record(claim, Unknown(reason=_reason(error, "interrupted")), hurry=True)
+                raise
+            renewal.stop()
+            return self._record(claim, outcome)
+
+    def _release(self, claim: Claim, reason: str) -> Operation | None:
+        """Give it back; if that fails, it is taken back when its lease runs out."""
+        try:
+            return self._store.release(claim, reason)
+        except Exception:  # noqa: BLE001 - the caller is told something of more weight
+            return None
+
+    def _record(self, claim: Claim, outcome: Outcome, *, hurry: bool = False) -> RunResult:
+        """Write down how it ended, for as long as patience lasts."""
+        outcome, result_error = _storable(outcome)
+        patience = 0.0 if hurry else self._patience
+        try:
+            try:
+                operation = self._patiently(
+                    lambda: self._written(claim, outcome), patience=patience, is_vital=True
+                )
+            except (ArgumentTooLong, ArgumentMalformed) as error:
+                outcome, result_error = _without_result(outcome, str(error)), str(error)
+                operation = self._patiently(
+                    lambda: self._written(claim, outcome), patience=patience, is_vital=True
+                )
+        except Exception as error:
+            is_unknown = self._mark(claim, outcome, error)
+            raise OutcomeNotRecorded(
+                claim.key, outcome, claim.token, is_unknown=is_unknown, cause=error
+            ) from error
+        return RunResult(
+            state=operation.operation_state or "",
+            operation=operation,
+            reason=outcome.reason,
+            result=ABSENT if isinstance(outcome, Unknown) else outcome.result,
+            diagnostic=outcome.diagnostic if isinstance(outcome, Unknown) else ABSENT,
+            result_error=result_error,
+            is_executed=True,
+        )
+
+    def _written(self, claim: Claim, outcome: Outcome) -> Operation:
+        if isinstance(outcome, Completed):
+            return self._store.complete(
+                claim,
+                outcome.result,
+                reason=outcome.reason,
+                read_back=outcome.read_back,
+                result_text=outcome.result_text,
+            )
+        if isinstance(outcome, Failed):
+            return self._store.fail(
+                claim, outcome.reason, outcome.result, result_text=outcome.result_text
+            )
+        return self._store.mark_unknown(claim, outcome.reason, outcome.diagnostic)
+
+    def _mark(self, claim: Claim, outcome: Outcome, why: BaseException) -> bool:
+        """Say at least that it is unknown; return whether the ledger has it so."""
+        kind = type(outcome).__name__.lower()
+        reason = f"the effect ended as {kind}, and that was not recorded: {_message(why)}"
+        try:
+            self._store.mark_unknown(claim, _cut(reason))
+        except Exception:  # noqa: BLE001 - the caller is told of the first error
+            try:
+                found = self._store.get(claim.key)
+            except Exception:  # noqa: BLE001
+                return False
+            return found is not None and found.operation_state == State.UNKNOWN
+        return True
+
+    def _patiently(
+        self, call: Callable[[], T], *, patience: float | None = None, is_vital: bool = False
+    ) -> T:
+        """Make a call that repeats safely until it is answered.
+
+        The kernel's *retry* is tried again, and so is what a driver says of the connection. What
+        is vital is tried at least twice.
+        """
+        until = clock.now() + (self._patience if patience is None else patience)
+        pause, tries = _FIRST_PAUSE, 0
+        while True:
+            tries += 1
+            try:
+                return call()
+            except Exception as error:
+                if isinstance(error, _FINAL) and not isinstance(error, Retry):
+                    raise
+                if clock.now() + pause > until and not (is_vital and tries == 1):
+                    raise
+                if self._store.is_lost:
+                    raise
+            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+class _Effect:
+    """One call of ``execute``, and what it comes to whatever it does."""
+
+    def __init__(self, execute: Execute, on_error: OnError | None, context: Context) -> None:
+        self._execute = execute
+        self._on_error = on_error
+        self._context = context
+        self._settled = threading.Event()
+        self._outcome: Outcome | None = None
+        self._raised: BaseException | None = None
+
+    def outcome(self, cancel: Cancel | None, diagnostic: Any) -> Outcome:
+        """Return how it ended; once *cancel* is set, that it is unknown."""
+        if cancel is None:
+            return self._called()
+        threading.Thread(target=self._in_thread, name="effect", daemon=True).start()
+        while not self._settled.wait(_TICK):
+            if cancel.is_set():
+                return Unknown(
+                    reason="side-effect caller cancelled while execution was in flight",
+                    diagnostic=diagnostic,
+                )
+        if self._raised is not None:
+            raise self._raised
+        assert self._outcome is not None  # noqa: S101 - settled without an error
+        return self._outcome
+
+    def _in_thread(self) -> None:
+        try:
+            self._outcome = self._called()
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            self._raised = error
+        finally:
+            self._settled.set()
+
+    def _called(self) -> Outcome:
+        try:
+            outcome: object = self._execute(self._context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the effect may have happened
+            outcome = self._classified(error)
+        return _wellformed(outcome)
+
+    def _classified(self, error: Exception) -> object:
+        if self._on_error is None:
+            return Unknown(reason=_reason(error, "side-effect adapter threw without a reason"))
+        try:
+            return self._on_error(error, self._context)
+        except Exception as second:  # noqa: BLE001
+            reason = f"side-effect error classification failed: {_message(second)}"
+            return Unknown(reason=_cut(reason))
+
+
+class _Renewal:
+    """Holds an operation for as long as its effect takes, in a thread of its own."""
+
+    def __init__(self, store: OperationStore, claim: Claim, lease_for: timedelta | None) -> None:
+        self._store = store
+        self._claim = claim
+        self._lease_for = lease_for
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> _Renewal:
+        if self._claim.runs_out_at is not None:
+            self._thread = threading.Thread(target=self._keep, name="renewal", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Renew no more."""
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _keep(self) -> None:
+        while not self._done.wait(self._until_next()):
+            try:
+                self._claim = self._store.renew(self._claim, lease_for=self._lease_for)
+            except KernelError as error:
+                if not isinstance(error, Retry):
+                    return  # it is taken: the record will say so
+            except Exception:  # noqa: BLE001, S110 - the server is away; the next try may reach it
+                pass
+
+    def _until_next(self) -> float:
+        left = (self._claim.runs_out_at or 0.0) - clock.now()
+        return max(0.1, left / 3 * random.uniform(0.9, 1.0))  # noqa: S311 - not a secret
+
+
+# -- bridges ---------------------------------------------------------------------------------------
+
+
+def run_http_effect(
+    runner: EffectRunner,
+    key: str,
+    fingerprint: str,
+    *,
+    request: Callable[[Context], R],
+    on_response: Callable[[R, Context], Outcome],
+    **options: Any,
+) -> RunResult:
+    """Run an effect that is a request; *on_response* says what the response means.
+
+    Nothing is inferred from its status, and nothing is sent twice. *options* are those of
+    :meth:`EffectRunner.run`.
+    """
+    return runner.run(
+        key, fingerprint, lambda context: on_response(request(context), context), **options
+    )
+
+
+def run_queue_effect(
+    runner: EffectRunner,
+    key: str,
+    fingerprint: str,
+    *,
+    message: T,
+    enqueue: Callable[[T, Context], R],
+    on_acknowledgement: Callable[[R, Context], Outcome],
+    **options: Any,
+) -> RunResult:
+    """Run an effect that puts *message* into a queue.
+
+    Nothing is inferred from a receipt: *on_acknowledgement* says what it means. *options* are those
+    of :meth:`EffectRunner.run`.
+    """
+    return runner.run(
+        key,
+        fingerprint,
+        lambda context: on_acknowledgement(enqueue(message, context), context),
+        **options,
+    )
+
+
+# -- small things ----------------------------------------------------------------------------------
+
+
+def _taken(claim: Claim) -> RunResult:
+    """Return what somebody else's operation says; a conflict says nothing."""
+    state = REPLAYED if claim.status.value == "replay" else claim.status.value
+    operation = claim.operation
+    return RunResult(
+        state=state,
+        operation=operation,
+        reason=operation.reason,
+        result=operation.result,
+        diagnostic=operation.diagnostic,
+    )
+
+
+def _cancelled(reason: str, operation: Operation | None = None) -> RunResult:
+    return RunResult(state=CANCELLED, reason=reason, operation=operation)
+
+
+def _wellformed(outcome: object) -> Outcome:
+    """Return *outcome* if it is one, and otherwise that nobody knows."""
+    what = ""
+    if not isinstance(outcome, Completed | Failed | Unknown):
+        what = f"not Completed, Failed or Unknown, but {type(outcome).__name__}"
+    elif isinstance(outcome, Failed | Unknown) and (
+        not isinstance(outcome.reason, str) or is_blank(outcome.reason)
+    ):
+        what = f"{type(outcome).__name__} without a reason"
+    else:
+        return outcome
+    return Unknown(reason=f"side-effect adapter returned an invalid outcome: {what}")
+
+
+def _storable(outcome: Outcome) -> tuple[Outcome, str | None]:
+    """Return an outcome that the ledger can hold, and what had to be left out.
+
+    An effect that happened has happened, also where its result cannot be written down.
+    """
+    outcome = _with_reason(outcome, None if outcome.reason is None else _fit(outcome.reason))
+    try:
+        if isinstance(outcome, Unknown):
+            encoded(outcome.diagnostic)
+        else:
+            encoded(outcome.result)
+            plain(outcome.result_text or "", "result")
+    except InvalidArgument as error:
+        return _without_result(outcome, str(error)), str(error)
+    return outcome, None
+
+
+def _with_reason(outcome: Outcome, reason: str | None) -> Outcome:
+    if isinstance(outcome, Completed):
+        return replace(outcome, reason=reason)
+    return replace(outcome, reason=reason or "none given")
+
+
+def _without_result(outcome: Outcome, why: str) -> Outcome:
+    said = f"{outcome.reason}; " if outcome.reason else ""
+    reason = _fit(f"{said}the result is not stored: {why}")
+    if isinstance(outcome, Completed):
+        return Completed(reason=reason, read_back=outcome.read_back)
+    return Failed(reason=reason) if isinstance(outcome, Failed) else Unknown(reason=reason)
+
+
+def _fit(reason: str) -> str:
+    """Return a reason as the ledger takes it."""
+    return head(harmless(reason))
+
+
+def _message(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _reason(error: BaseException, otherwise: str) -> str:
+    text = trimmed(str(error))
+    return _cut(text) if text else otherwise
+
+
+def _cut(text: str) -> str:
+    return harmless(text)[:MESSAGE_UNITS]

@@ -1,0 +1,147 @@
+"""Operations over a connection of psycopg."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from fencepost.connection import Link
+from fencepost.errors import ConnectionBusy, translated
+
+from .base import AsyncOperationStore, OperationStore
+from .records import ABSENT, Claim, Completed, Operation
+from .statements import Call, first_column
+
+T = TypeVar("T")
+
+_IDLE = frozenset({TransactionStatus.IDLE, TransactionStatus.UNKNOWN})
+
+
+@dataclass(slots=True)
+class Completion:
+    """The caller's own transaction, whose commit also completes an operation."""
+
+    connection: psycopg.Connection[Any]
+    outcome: Completed | None = None
+
+    def complete(
+        self, result: Any = ABSENT, *, reason: str | None = None, read_back: Any = ABSENT
+    ) -> None:
+        """Say what came of it; recorded at the end of the block, in the same transaction."""
+        self.outcome = Completed(result=result, reason=reason, read_back=read_back)
+
+
+class Store(OperationStore):
+    """Operations over one connection of psycopg, which threads may share.
+
+    The connection is the caller's and must be idle: every method makes one short transaction of its
+    own, commits it, and only then raises what the kernel's answer asks for.
+
+    :param connection: logged in as a principal that is enrolled in the class; or a link, which
+        makes its connection again when it is lost.
+    """
+
+    def __init__(
+        self, connection: psycopg.Connection[Any] | Link, campaign_class: str, **named: Any
+    ) -> None:
+        super().__init__(campaign_class, **named)
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is gone; a link's never is."""
+        return isinstance(self._connection, psycopg.Connection) and self._connection.closed
+
+    def _run(self, call: Call[T]) -> T:
+        with self._lock:
+            if isinstance(self._connection, Link):
+                rows = self._connection.call(lambda connection: _alone(connection, call))
+            else:
+                rows = _alone(self._connection, call)
+        return call.decode(rows)
+
+    @contextmanager
+    def transaction(self, claim: Claim) -> Iterator[Completion]:
+        """Carry out an effect in this database, and complete its operation with the same commit.
+
+        Whatever the block does with ``connection`` and the operation's record come about together
+        or not at all; such an operation needs no start. The block says what came of it with
+        ``complete``; if it does not, the operation is completed without a result.
+
+        :raises Refused: the operation could not be completed, and all was rolled back.
+        """
+        connection = self._own()
+        with self._lock:
+            _require_idle(connection.info.transaction_status)
+            with connection.transaction():
+                completion = Completion(connection)
+                yield completion
+                call = self._statements.complete(claim, completion.outcome or Completed())
+                with translated():
+                    rows = _rows(connection, call)
+                call.decode(rows)
+
+    def complete_here(
+        self, claim: Claim, result: Any = ABSENT, *, read_back: Any = ABSENT
+    ) -> Operation:
+        """Complete an operation inside the transaction that the connection is in already.
+
+        :raises Refused: roll back; what was done in this transaction must not be committed.
+        """
+        call = self._statements.complete(claim, Completed(result=result, read_back=read_back))
+        with self._lock, translated():
+            rows = _rows(self._own(), call)
+        return call.decode(rows)
+
+    def _own(self) -> psycopg.Connection[Any]:
+        if isinstance(self._connection, Link):
+            message = "a transaction of the caller's needs a connection of the caller's"
+            raise ConnectionBusy(message)
+        return self._connection
+
+
+class AsyncStore(AsyncOperationStore):
+    """:class:`Store` for ``asyncio``, over an ``AsyncConnection`` of psycopg."""
+
+    def __init__(
+        self, connection: psycopg.AsyncConnection[Any], campaign_class: str, **named: Any
+    ) -> None:
+        super().__init__(campaign_class, **named)
+        self._connection = connection
+
+    async def _run(self, call: Call[T]) -> T:
+        _require_idle(self._connection.info.transaction_status)
+        with translated():
+            async with (
+                self._connection.transaction(),
+                psycopg.AsyncRawCursor(self._connection) as cursor,
+            ):
+                await cursor.execute(call.text.encode(), call.values, prepare=False)
+                rows = first_column(await cursor.fetchall())
+        return call.decode(rows)
+
+
+def _alone(connection: psycopg.Connection[Any], call: Call[Any]) -> list[str]:
+    """Send one statement in a transaction of its own, and commit it."""
+    _require_idle(connection.info.transaction_status)
+    with translated(), connection.transaction():
+        return _rows(connection, call)
+
+
+def _rows(connection: psycopg.Connection[Any], call: Call[Any]) -> list[str]:
+    with psycopg.RawCursor(connection) as cursor:
+        cursor.execute(call.text.encode(), call.values, prepare=False)
+        return first_column(cursor.fetchall())
+
+
+def _require_idle(status: TransactionStatus) -> None:
+    if status not in _IDLE:
+        message = "the connection is in a transaction: commit or roll back before this call"
+        raise ConnectionBusy(message)
