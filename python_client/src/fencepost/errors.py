@@ -14,7 +14,10 @@
         │   ├── SameFamily      the verdict needs another model family
         │   ├── BundleMismatch  digest, fingerprint or value is not the bundle's
         │   ├── NoEvidence      evidence with its SHA-256 is needed
-        │   └── Paused          the class is paused: nothing is accepted meanwhile
+        │   ├── Paused          the class is paused: nothing is accepted meanwhile
+        │   ├── Expired         the lease has run out, and here an unexpired one is needed
+        │   ├── OperationOpen   an external operation is open or unknown: reconcile it first
+        │   └── Limit           as many as are allowed
         ├── Misuse              raised by the kernel: fix the caller
         │   ├── ArgumentMissing             KN101
         │   ├── ArgumentMalformed           KN102
@@ -31,6 +34,7 @@
         │   ├── NotYetCommitted             KN113
         │   ├── VerdictContradictsExitCode  KN114
         │   ├── NotAMember                  KN115
+        │   ├── UnknownOperation            KN116
         │   ├── MoveRefused                 KN901
         │   ├── AppendOnly                  KN902
         │   └── FrozenColumn                KN903
@@ -136,6 +140,18 @@ class Paused(Refused, code="paused"):
     """The class is paused: nothing is accepted until an admin resumes it."""
 
 
+class Expired(Refused, code="expired"):
+    """The lease has run out, and what is to begin needs an unexpired one."""
+
+
+class OperationOpen(Refused, code="operation_open"):
+    """An external operation is open, or nobody knows how it ended: reconcile it first."""
+
+
+class Limit(Refused, code="limit"):
+    """There are as many as the class allows."""
+
+
 class RaisedError(KernelError):
     """An error that the server raised under an SQLSTATE of ``ledger.answer``."""
 
@@ -210,6 +226,10 @@ class VerdictContradictsExitCode(Misuse, code="KN114"):
 
 class NotAMember(Misuse, code="KN115"):
     """The role is not a direct, inheriting member of the group that the duty needs."""
+
+
+class UnknownOperation(Misuse, code="KN116"):
+    """The class has no operation of this key."""
 
 
 class MoveRefused(Misuse, code="KN901"):

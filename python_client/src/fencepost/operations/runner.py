@@ -29,6 +29,7 @@ from .errors import FenceChanged, InvalidArgument, OutcomeNotRecorded
 from .records import (
     ABSENT,
     Claim,
+    ClaimStatus,
     Completed,
     Failed,
     Fence,
@@ -292,6 +293,9 @@ class EffectRunner:
             # Nothing was begun: what the kernel would not let start is free for another.
             self._release(claim, "could not be started")
             raise
+        if started.operation_state != State.PENDING:
+            # The answer to the first start was lost, and the lease ran out before this one.
+            return _stood(started)
         if cancel is not None and cancel.is_set():
             return self._record(claim, Failed(reason="cancelled between start and execution"))
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
@@ -545,10 +549,14 @@ def run_queue_effect(
 
 def _taken(claim: Claim) -> RunResult:
     """Return what somebody else's operation says; a conflict says nothing."""
-    state = REPLAYED if claim.status.value == "replay" else claim.status.value
-    operation = claim.operation
+    status = claim.status
+    return _stood(claim.operation, REPLAYED if status is ClaimStatus.REPLAY else status.value)
+
+
+def _stood(operation: Operation, state: str | None = None) -> RunResult:
+    """Return what stands in the ledger, where this run did nothing."""
     return RunResult(
-        state=state,
+        state=state or operation.operation_state or MISSING,
         operation=operation,
         reason=operation.reason,
         result=operation.result,
@@ -562,15 +570,15 @@ def _cancelled(reason: str, operation: Operation | None = None) -> RunResult:
 
 def _wellformed(outcome: object) -> Outcome:
     """Return *outcome* if it is one, and otherwise that nobody knows."""
-    what = ""
-    if not isinstance(outcome, Completed | Failed | Unknown):
-        what = f"not Completed, Failed or Unknown, but {type(outcome).__name__}"
-    elif isinstance(outcome, Failed | Unknown) and (
-        not isinstance(outcome.reason, str) or is_blank(outcome.reason)
-    ):
+    if isinstance(outcome, Completed):
+        return outcome
+    if isinstance(outcome, Failed | Unknown):
+        reason: object = outcome.reason
+        if isinstance(reason, str) and not is_blank(reason):
+            return outcome
         what = f"{type(outcome).__name__} without a reason"
     else:
-        return outcome
+        what = f"not Completed, Failed or Unknown, but {type(outcome).__name__}"
     return Unknown(reason=f"side-effect adapter returned an invalid outcome: {what}")
 
 
