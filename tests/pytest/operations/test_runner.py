@@ -107,6 +107,16 @@ def test_whatever_an_effect_ends_as_is_recorded(
     assert (found.operation_state, found.reason) == (state, ended.reason)
 
 
+def test_a_reason_that_cannot_be_read_becomes_one_that_can(runner: EffectRunner) -> None:
+    ended = runner.run("k", "f", lambda _: Failed(reason="\x1b[0m"))
+    assert (ended.state, ended.reason) == (
+        "failed",
+        "the reason given holds nothing that can be read",
+    )
+    assert runner.run("blank", "f", lambda _: Completed(reason=" ")).reason is None
+    assert runner.run("nul", "f", lambda _: Failed(reason="a\x00b")).reason == "a\ufffdb"
+
+
 def test_an_error_without_words_gets_some(runner: EffectRunner) -> None:
     def execute(_: Context) -> Completed:
         raise RuntimeError(" \u3000 ")

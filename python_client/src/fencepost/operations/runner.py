@@ -587,22 +587,23 @@ def _storable(outcome: Outcome) -> tuple[Outcome, str | None]:
 
     An effect that happened has happened, also where its result cannot be written down.
     """
-    outcome = _with_reason(outcome, None if outcome.reason is None else _fit(outcome.reason))
+    outcome = _with_reason(outcome, _fit(outcome.reason or ""))
     try:
         if isinstance(outcome, Unknown):
             encoded(outcome.diagnostic)
         else:
             encoded(outcome.result)
-            plain(outcome.result_text or "", "result")
+            plain(outcome.result_text or "none", "result")
     except InvalidArgument as error:
         return _without_result(outcome, str(error)), str(error)
     return outcome, None
 
 
-def _with_reason(outcome: Outcome, reason: str | None) -> Outcome:
+def _with_reason(outcome: Outcome, reason: str) -> Outcome:
+    said = None if is_blank(reason) else reason
     if isinstance(outcome, Completed):
-        return replace(outcome, reason=reason)
-    return replace(outcome, reason=reason or "none given")
+        return replace(outcome, reason=said)
+    return replace(outcome, reason=said or "the reason given holds nothing that can be read")
 
 
 def _without_result(outcome: Outcome, why: str) -> Outcome:
