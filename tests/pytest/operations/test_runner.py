@@ -601,6 +601,23 @@ def test_a_command_ends_as_its_caller_says(runner: EffectRunner, script: str, st
         assert ended.result == "k"
 
 
+def test_a_command_that_is_stopped_leaves_nothing_behind(
+    runner: EffectRunner, tmp_path: Path
+) -> None:
+    left, told = os.pipe()
+    with os.fdopen(left, "rb") as left_open:
+        effect = command_effect(
+            ["sh", "-c", f"exec 3>/proc/{os.getpid()}/fd/{told}; sleep 600 & sleep 600"],
+            by_exit_code,
+            environment={"PATH": os.environ["PATH"]},
+            folder=tmp_path,
+            time_limit=timedelta(milliseconds=300),
+        )
+        assert runner.run("k", "f", effect).state == "unknown"
+        os.close(told)
+        assert left_open.read() == b""  # its end: nobody holds the other side any more
+
+
 def test_a_command_that_could_not_be_started_has_failed(runner: EffectRunner) -> None:
     effect = command_effect(["/nonexistent/program"], by_exit_code, environment={})
     ended = runner.run("k", "f", effect)
