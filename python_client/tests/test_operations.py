@@ -18,7 +18,7 @@ from fencepost.operations import evidence, fingerprint, fnv1a64, formatted, oper
 from fencepost.operations.blank import WHITE, is_blank, trimmed
 from fencepost.operations.canonical import NotCanonical, canonical, number
 from fencepost.operations.errors import InvalidArgument, OutcomeNotRecorded, sqlstate
-from fencepost.operations.records import ABSENT, Completed
+from fencepost.operations.records import ABSENT, Claim, ClaimStatus, Completed, Operation
 from fencepost.operations.statements import encoded
 
 PACKAGE = Path(evidence.__file__).parent
@@ -217,11 +217,18 @@ def test_an_sqlstate_is_found_wherever_a_driver_keeps_it(
 
 def test_a_token_is_in_no_message() -> None:
     token = uuid4()
+    claim = Claim(
+        status=ClaimStatus.OWNER,
+        operation=Operation(outcome="ok"),
+        token=token,
+        campaign_class="payments",
+        key="k",
+    )
     error = OutcomeNotRecorded(
-        "k", Completed(result=1), token, is_unknown=True, cause=ValueError("gone")
+        claim, Completed(result=1), is_unknown=True, cause=ValueError("gone")
     )
     assert error.token == token
-    for shown in (str(error), repr(error)):
+    for shown in (str(error), repr(error), repr(error.claim), repr(vars(error))):
         assert str(token) not in shown
         assert token.hex not in shown
 

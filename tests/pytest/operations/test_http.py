@@ -206,3 +206,22 @@ def test_the_key_is_not_the_callers_to_set(effects: HttpEffects, bank: Bank) -> 
 def test_other_headers_go_along(effects: HttpEffects, bank: Bank) -> None:
     ended = pay(effects, bank, request={"headers": {"X-Reason": "r"}, "json": {"amount": 1}})
     assert ended.state == "completed"
+
+
+@pytest.mark.parametrize("key", ["ß", "a\nb", " a", "a\x7f"])
+def test_a_key_that_no_header_takes_is_not_claimed(
+    effects: HttpEffects, bank: Bank, store: Store, key: str
+) -> None:
+    with pytest.raises(InvalidArgument):
+        pay(effects, bank, key)
+    assert list(store.iter_operations()) == []
+
+
+def test_a_request_that_cannot_be_made_is_not_claimed(
+    effects: HttpEffects, bank: Bank, store: Store
+) -> None:
+    with pytest.raises(httpx.InvalidURL):
+        pay(effects, bank, url="http://bank:no")
+    with pytest.raises(TypeError):
+        pay(effects, bank, request={"json": object()})
+    assert store.get("k") is None

@@ -359,17 +359,9 @@ def test_an_outcome_that_is_not_recorded_is_in_the_callers_hands(office: Office)
     assert store.is_lost
 
     again = office.store()
-    pending = again.claim("k", "f", token=None)
-    assert pending.status.value == "pending"
-    claim = type(pending)(
-        status=pending.status,
-        operation=pending.operation,
-        token=lost.token,
-        campaign_class=office.campaign_class,
-        key="k",
-    )
+    assert again.claim("k", "f").status.value == "pending"
     assert isinstance(lost.outcome, Completed)
-    assert again.complete(claim, lost.outcome.result).operation_state == "completed"
+    assert again.complete(lost.claim, lost.outcome.result).operation_state == "completed"
 
 
 def test_over_a_connection_that_comes_back_the_outcome_is_recorded(office: Office) -> None:

@@ -285,9 +285,7 @@ class AsyncEffectRunner:
                 )
         except Exception as error:
             is_unknown = await self._mark(claim, outcome, error)
-            raise OutcomeNotRecorded(
-                claim.key, outcome, claim.token, is_unknown=is_unknown, cause=error
-            ) from error
+            raise OutcomeNotRecorded(claim, outcome, is_unknown=is_unknown, cause=error) from error
         return recorded(operation, outcome, result_error)
 
     async def _written(self, claim: Claim, outcome: Outcome) -> Operation:

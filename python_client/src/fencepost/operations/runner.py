@@ -302,9 +302,7 @@ class EffectRunner:
                 )
         except Exception as error:
             is_unknown = self._mark(claim, outcome, error)
-            raise OutcomeNotRecorded(
-                claim.key, outcome, claim.token, is_unknown=is_unknown, cause=error
-            ) from error
+            raise OutcomeNotRecorded(claim, outcome, is_unknown=is_unknown, cause=error) from error
         return recorded(operation, outcome, result_error)
 
     def _written(self, claim: Claim, outcome: Outcome) -> Operation:
