@@ -17,6 +17,14 @@ AGENT ?=
 PUSH ?=
 export REPOSITORY REF CHECK AGENT PUSH
 
+# make verify-operations DSN=… against a deployed database; see docs/runbook.md.
+DSN ?=
+REAPER_DSN ?= $(DSN)
+TARGET_ENVIRONMENT ?= unnamed
+OPERATOR ?= $(shell id -un)
+EVIDENCE ?= evidence.json
+VERIFY ?=
+
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 test := $(with_venv) .venv/bin/python tools/test $(foreach major,$(MAJORS),--major $(major))
 python_config := --config python_client/pyproject.toml
@@ -24,7 +32,7 @@ python_config := --config python_client/pyproject.toml
 python_paths := python_client tests examples bench $(shell grep -l '^\#!.*python3$$' tools/*)
 
 .PHONY: help setup db bench check check-python check-sql test test-pgtap test-pytest demo docs sync \
-	round-trip clean
+	round-trip verify-operations clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -73,6 +81,12 @@ docs: setup ## renew docs/reference from the database
 
 sync: setup ## renew the client's sync classes from the async ones
 	@tools/generate-sync
+
+verify-operations: setup ## what docs/runbook.md asks of a database that is used: DSN=, REAPER_DSN=
+	@.venv/bin/fencepost operations verify --dsn '$(DSN)' --reaper-dsn '$(REAPER_DSN)' \
+		--environment '$(TARGET_ENVIRONMENT)' --operator '$(OPERATOR)' \
+		--commit "$$(git rev-parse HEAD)" --output '$(EVIDENCE)' $(VERIFY)
+	@.venv/bin/fencepost operations evidence --require-success '$(EVIDENCE)'
 
 clean: ## stop the kept clusters and remove what they and the demo left
 	@for kept in .fencepost/cluster .fencepost/db; do \

@@ -38,6 +38,7 @@ try:
     from .attempt import Attempts
     from .console import Console
     from .evidence import default_folder
+    from .operations.cli import app as operations_app
     from .reaping import Reaping
     from .verification import Verifications
 except ModuleNotFoundError as missing:  # pragma: no cover - installed without the extra
@@ -60,6 +61,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(operations_app, name="operations")
 
 _DSN = typer.Option(
     "--dsn",

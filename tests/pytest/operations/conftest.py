@@ -14,8 +14,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from fencepost.operations import Store
 from fencepost.session import connect
+from fencepost.operations import Store
 from tests.pytest.conftest import Principal
 from tests.pytest.invariants import broken
 
@@ -38,6 +38,8 @@ class Office:
     people: dict[str, Principal]
     campaign_class: str
     schema: str = "kernel"
+    desk: Connection | None = None
+    """The admin's connection."""
 
     def conninfo(self, name: str = "worker") -> str:
         """Return how somebody connects."""
@@ -57,10 +59,9 @@ class Office:
     def admin(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a function as the admin, and return its one row."""
         named = ", ".join(f"p_{name} => %({name})s" for name in arguments)
-        with (
-            closing(self.people["admin"].connect(self.database, autocommit=True)) as connection,
-            connection.cursor(row_factory=dict_row) as cursor,
-        ):
+        if self.desk is None:
+            self.desk = self.people["admin"].connect(self.database, autocommit=True)
+        with self.desk.cursor(row_factory=dict_row) as cursor:
             cursor.execute(f"select * from {self.schema}.{function}({named})".encode(), arguments)
             row = cursor.fetchone()
             assert row is not None
@@ -123,7 +124,8 @@ def agency(
             )
             passfile = principal_tool.write(cluster / "pass", unique, password)
             people[name] = Principal(unique, passfile, opened)
-        yield Office(database, people, "")
+        desk = people["admin"].connect(database, autocommit=True)
+        yield Office(database, people, "", desk=desk)
     with closing(psycopg.connect(dbname=database, autocommit=True)) as connection:
         complaints = broken(connection, PROJECT)
     maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(database)))
@@ -140,7 +142,8 @@ def office(agency: Office) -> Iterator[Office]:
             name: Principal(each.name, each.passfile, opened)
             for name, each in agency.people.items()
         }
-        made = Office(agency.database, people, f"payments-{secrets.token_hex(4)}")
+        name = f"payments-{secrets.token_hex(4)}"
+        made = Office(agency.database, people, name, desk=agency.desk)
         made.define(operation_retention="0")
         yield made
 

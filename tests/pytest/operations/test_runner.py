@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from fencepost import errors
+from fencepost.session import connect
 from fencepost.operations import (
     ABSENT,
     Completed,
@@ -34,7 +35,6 @@ from fencepost.operations import (
     run_queue_effect,
 )
 from fencepost.operations.command import KEY_VARIABLE, Ended, command_effect
-from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:
@@ -105,6 +105,16 @@ def test_whatever_an_effect_ends_as_is_recorded(
     found = runner.get("k")
     assert found is not None
     assert (found.operation_state, found.reason) == (state, ended.reason)
+
+
+def test_a_reason_that_cannot_be_read_becomes_one_that_can(runner: EffectRunner) -> None:
+    ended = runner.run("k", "f", lambda _: Failed(reason="\x1b[0m"))
+    assert (ended.state, ended.reason) == (
+        "failed",
+        "the reason given holds nothing that can be read",
+    )
+    assert runner.run("blank", "f", lambda _: Completed(reason=" ")).reason is None
+    assert runner.run("nul", "f", lambda _: Failed(reason="a\x00b")).reason == "a\ufffdb"
 
 
 def test_an_error_without_words_gets_some(runner: EffectRunner) -> None:
@@ -349,17 +359,9 @@ def test_an_outcome_that_is_not_recorded_is_in_the_callers_hands(office: Office)
     assert store.is_lost
 
     again = office.store()
-    pending = again.claim("k", "f", token=None)
-    assert pending.status.value == "pending"
-    claim = type(pending)(
-        status=pending.status,
-        operation=pending.operation,
-        token=lost.token,
-        campaign_class=office.campaign_class,
-        key="k",
-    )
+    assert again.claim("k", "f").status.value == "pending"
     assert isinstance(lost.outcome, Completed)
-    assert again.complete(claim, lost.outcome.result).operation_state == "completed"
+    assert again.complete(lost.claim, lost.outcome.result).operation_state == "completed"
 
 
 def test_over_a_connection_that_comes_back_the_outcome_is_recorded(office: Office) -> None:
@@ -589,6 +591,23 @@ def test_a_command_ends_as_its_caller_says(runner: EffectRunner, script: str, st
     assert ended.state == state
     if state == "completed":
         assert ended.result == "k"
+
+
+def test_a_command_that_is_stopped_leaves_nothing_behind(
+    runner: EffectRunner, tmp_path: Path
+) -> None:
+    left, told = os.pipe()
+    with os.fdopen(left, "rb") as left_open:
+        effect = command_effect(
+            ["sh", "-c", f"exec 3>/proc/{os.getpid()}/fd/{told}; sleep 600 & sleep 600"],
+            by_exit_code,
+            environment={"PATH": os.environ["PATH"]},
+            folder=tmp_path,
+            time_limit=timedelta(milliseconds=300),
+        )
+        assert runner.run("k", "f", effect).state == "unknown"
+        os.close(told)
+        assert left_open.read() == b""  # its end: nobody holds the other side any more
 
 
 def test_a_command_that_could_not_be_started_has_failed(runner: EffectRunner) -> None:

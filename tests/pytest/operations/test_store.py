@@ -13,6 +13,7 @@ import pytest
 
 from fencepost import errors
 from fencepost.connection import Link
+from fencepost.session import connect
 from fencepost.operations import (
     ABSENT,
     AsyncStore,
@@ -24,7 +25,6 @@ from fencepost.operations import (
     Store,
 )
 from fencepost.operations.records import RawJson
-from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:

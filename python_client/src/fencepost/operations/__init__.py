@@ -2,11 +2,13 @@
 
 ``Store`` keeps them over a connection of psycopg, ``Adapter`` over anything that has
 ``query(text, values)``. ``EffectRunner`` carries an effect out at most once and reconciles what is
-unknown. ``http`` and ``command`` are effects ready to be used, ``fingerprint`` names what is to be
-done, ``schema`` is the kernel as one text, ``evidence`` says what was verified where.
+unknown. Each of the three has a twin for ``asyncio``. ``http`` and ``command`` are effects ready to
+be used, ``fingerprint`` names what is to be done, ``schema`` is the kernel as one text,
+``evidence`` says what was verified where.
 """
 
 from .adapter import Adapter, AsyncAdapter, formatted, numbered
+from .async_runner import AsyncEffectRunner
 from .base import (
     FENCING_CAPABILITY,
     AsyncOperationStore,
@@ -47,6 +49,7 @@ __all__ = [
     "FENCING_CAPABILITY",
     "Adapter",
     "AsyncAdapter",
+    "AsyncEffectRunner",
     "AsyncOperationStore",
     "AsyncStore",
     "Claim",

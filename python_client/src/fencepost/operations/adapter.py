@@ -11,6 +11,7 @@ different, and why, is in docs/explanation/operations.md.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import threading
@@ -107,6 +108,7 @@ class AsyncAdapter(AsyncOperationStore):
     :param client: the application's; see :class:`Client`.
     :param campaign_class: the class, which is the namespace of the keys.
     :param placeholders: how the driver wants the places of values written.
+    :param is_shared: whether tasks may call the client at the same time, as they may a pool.
     """
 
     def __init__(
@@ -115,13 +117,22 @@ class AsyncAdapter(AsyncOperationStore):
         campaign_class: str,
         *,
         placeholders: Placeholders = numbered,
+        is_shared: bool = False,
         **named: Any,
     ) -> None:
         super().__init__(campaign_class, **named)
         self._client = _checked(client)
         self._placeholders = placeholders
+        self._lock = None if is_shared else asyncio.Lock()
 
     async def _run(self, call: Call[T]) -> T:
+        if self._lock is None:
+            return call.decode(await self._rows(call))
+        async with self._lock:
+            rows = await self._rows(call)
+        return call.decode(rows)
+
+    async def _rows(self, call: Call[Any]) -> list[str]:
         try:
             answer = self._client.query(self._placeholders(call.text), call.values)
             if isinstance(answer, Awaitable):
@@ -131,7 +142,7 @@ class AsyncAdapter(AsyncOperationStore):
             if raised is None:
                 raise
             raise raised from error
-        return call.decode(rows_of(answer))
+        return rows_of(answer)
 
 
 def rows_of(answer: Any) -> list[str]:

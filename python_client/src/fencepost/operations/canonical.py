@@ -15,7 +15,6 @@ _ESCAPED: Final = {
     "\r": "\\r",
     "\t": "\\t",
 }
-_EXACT: Final = 2**53
 
 
 class NotCanonical(ValueError):
@@ -37,10 +36,7 @@ def canonical(value: Any) -> str:
     if isinstance(value, str):
         return text(value)
     if isinstance(value, int):
-        if abs(value) > _EXACT and int(float(value)) != value:
-            message = f"the integer {value} is not one that every reader of JSON can hold"
-            raise NotCanonical(message)
-        return number(float(value))
+        return _integer(value)
     if isinstance(value, float):
         return number(value)
     if isinstance(value, list | tuple):
@@ -96,6 +92,18 @@ def number(value: float) -> str:
         rest = f".{digits[1:]}" if len(digits) > 1 else ""
         shown = f"{digits[0]}{rest}e{point - 1:+d}"
     return sign + shown
+
+
+def _integer(value: int) -> str:
+    """Return an integer that a double holds, or that one prints as."""
+    try:
+        printed = number(float(value))
+    except OverflowError:
+        printed = ""
+    if not printed or (printed != str(value) and int(float(value)) != value):
+        message = "an integer is not one that every reader of JSON can hold"
+        raise NotCanonical(message)
+    return printed
 
 
 def _character(character: str) -> str:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from fencepost.errors import FencepostError, KernelError, RaisedError
 
 if TYPE_CHECKING:
-    from .records import Outcome
+    from uuid import UUID
+
+    from .records import Claim, Outcome
 
 
 class InvalidArgument(FencepostError, ValueError):
@@ -37,21 +38,31 @@ class FenceChanged(FencepostError):
 class OutcomeNotRecorded(FencepostError):
     """The effect ended like this, and the ledger could not be told.
 
-    Whoever has the token can still tell it: complete the operation with the outcome's result, once
-    the server is back. Do not carry the effect out again.
+    Whoever has the claim, or its token, can still tell it, once the server is back:
+    ``store.complete(error.claim, error.outcome.result)``. Do not carry the effect out again.
     """
 
     def __init__(
-        self, key: str, outcome: Outcome, token: UUID, *, is_unknown: bool, cause: BaseException
+        self, claim: Claim, outcome: Outcome, *, is_unknown: bool, cause: BaseException
     ) -> None:
         state = "it is unknown now" if is_unknown else "its record stands as it stood"
-        super().__init__(f"the outcome of operation {key!r} was not recorded, {state}: {cause}")
-        self.key = key
+        super().__init__(
+            f"the outcome of operation {claim.key!r} was not recorded, {state}: {cause}"
+        )
+        self.claim = claim
         self.outcome = outcome
-        self.token = token
-        """The operation's; not part of the message."""
         self.is_unknown = is_unknown
         """Whether the ledger says that the operation is unknown."""
+
+    @property
+    def key(self) -> str:
+        """The operation's key."""
+        return self.claim.key
+
+    @property
+    def token(self) -> UUID:
+        """The operation's token, which is no part of the message."""
+        return self.claim.token
 
 
 def sqlstate(error: BaseException) -> str | None:

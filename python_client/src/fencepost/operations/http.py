@@ -6,6 +6,7 @@ means. The one thing known without him is that nothing was sent where no connect
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from .records import Failed, Operation, Outcome, Resolution, Unknown
 from .runner import Context, EffectRunner, RecoverResult, RunResult, run_http_effect
 
 HEADER: Final = "Idempotency-Key"
+
+_PRINTABLE: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 OnResponse = Callable[[httpx.Response, Context], Outcome]
 OnStatus = Callable[[httpx.Response, Operation], Resolution]
@@ -57,8 +60,12 @@ class HttpEffects:
     ) -> RunResult:
         """Send it if the key is free, and record what *on_response* says of the response.
 
+        The request is made before anything is claimed, so that one that cannot be made costs
+        nothing.
+
+        :param key: goes into the header, so it is printable ASCII.
         :param request: what ``httpx.Client.request`` takes beside method and address: ``json``,
-            ``content``, ``headers``.
+            ``content``, ``headers``, ``auth``.
         :param options: those of :meth:`EffectRunner.run`.
         """
         given = dict(request or {})
@@ -66,12 +73,12 @@ class HttpEffects:
         if self._header in headers:
             message = f"the header {self._header} carries the operation's key"
             raise InvalidArgument(message)
+        headers[self._header] = _printable(key)
+        auth = given.pop("auth", httpx.USE_CLIENT_DEFAULT)
+        made = self._client.build_request(method, _address(url, key), headers=headers, **given)
 
-        def send(context: Context) -> httpx.Response:
-            headers[self._header] = context.key
-            return self._client.request(
-                method, _address(url, context.key), headers=headers, follow_redirects=False, **given
-            )
+        def send(_: Context) -> httpx.Response:
+            return self._client.send(made, auth=auth, follow_redirects=False)
 
         options.setdefault("on_error", classified)
         return run_http_effect(
@@ -91,7 +98,7 @@ class HttpEffects:
         def ask(operation: Operation) -> Resolution:
             answer = self._client.get(
                 _address(url, operation.key),
-                headers={self._header: operation.key},
+                headers={self._header: _printable(operation.key)},
                 follow_redirects=False,
             )
             return on_status(answer, operation)
@@ -105,6 +112,13 @@ def classified(error: BaseException, _: Context) -> Outcome:
     if isinstance(error, _NOT_SENT):
         return Failed(reason=f"nothing was sent: {what}")
     return Unknown(reason=what)
+
+
+def _printable(key: str) -> str:
+    if not _PRINTABLE.fullmatch(key):
+        message = f"{key!r} is no printable ASCII, and a header takes nothing else"
+        raise InvalidArgument(message)
+    return key
 
 
 def _address(url: Target, key: str) -> str:

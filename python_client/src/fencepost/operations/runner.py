@@ -12,24 +12,47 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from fencepost import clock
-from fencepost.errors import ArgumentMalformed, ArgumentTooLong, FencepostError, KernelError, Retry
+from fencepost.errors import ArgumentMalformed, ArgumentTooLong, KernelError
 from fencepost.records import Lease
-from fencepost.text import harmless, head
 
 from .base import OperationStore, has_fencing_capability
-from .blank import is_blank, trimmed
+from .ending import (
+    CANCELLED,
+    IN_FLIGHT,
+    MISSING,
+    NOT_CLAIMED,
+    NOT_EXECUTED,
+    REPLAYED,
+    RESOLVED,
+    WORDLESS,
+    Cancel,
+    Context,
+    RecoverResult,
+    RunResult,
+    cancelled,
+    is_answer,
+    may_pass,
+    misclassified,
+    reason_of,
+    recorded,
+    resolution_of,
+    stood,
+    storable,
+    taken,
+    unrecorded,
+    wellformed,
+    without_result,
+)
 from .errors import FenceChanged, InvalidArgument, OutcomeNotRecorded
 from .records import (
     ABSENT,
     Claim,
-    ClaimStatus,
     Completed,
     Failed,
     Fence,
@@ -40,80 +63,29 @@ from .records import (
     StillUnknown,
     Unknown,
 )
-from .statements import encoded, plain
+
+__all__ = [
+    "CANCELLED",
+    "MISSING",
+    "REPLAYED",
+    "RESOLVED",
+    "Context",
+    "EffectRunner",
+    "Execute",
+    "OnError",
+    "RecoverResult",
+    "Resolver",
+    "RunResult",
+    "run_http_effect",
+    "run_queue_effect",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-MESSAGE_UNITS: Final = 512
-"""How much of an error's message becomes a reason."""
-
-CANCELLED: Final = "cancelled"
-MISSING: Final = "missing"
-REPLAYED: Final = "replayed"
-RESOLVED: Final = "resolved"
-
 _TICK: Final = 0.02
-# What is wrong with the program, and will be the next time as well.
-_FINAL: Final = (
-    FencepostError,
-    TypeError,
-    AttributeError,
-    LookupError,
-    ValueError,
-    AssertionError,
-    NotImplementedError,
-)
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
-
-
-class Cancel(Protocol):
-    """What tells that the caller does not want it any more: a ``threading.Event``, say."""
-
-    def is_set(self) -> bool:
-        """Return whether it was cancelled."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """What an effect is told about its operation."""
-
-    key: str
-    """Pass it to the other side, as its idempotency key, where it takes one."""
-    fingerprint: str
-    operation: Operation
-    cancel: Cancel | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """How a run ended.
-
-    ``state`` is ``completed``, ``failed`` or ``unknown`` where this run carried out the effect;
-    ``replayed``, ``pending``, ``unknown`` or ``conflict`` where it did not, since the key is taken;
-    ``cancelled`` where nothing was begun.
-    """
-
-    state: str
-    operation: Operation | None = None
-    reason: str | None = None
-    result: Any = ABSENT
-    diagnostic: Any = ABSENT
-    result_error: str | None = None
-    """Why the result could not be stored; the operation is completed without it."""
-    is_executed: bool = False
-    """Whether the effect was begun by this run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoverResult:
-    """What came of a look at an operation: ``missing``, ``resolved``, or the state it is in."""
-
-    state: str
-    operation: Operation | None = None
-
 
 Execute = Callable[[Context], Outcome]
 OnError = Callable[[BaseException, Context], Outcome]
@@ -170,7 +142,7 @@ class EffectRunner:
         :raises OutcomeNotRecorded: the effect has ended, and the ledger does not know how.
         """
         if cancel is not None and cancel.is_set():
-            return _cancelled("side-effect was cancelled before claim")
+            return cancelled(NOT_CLAIMED)
         token = uuid4()
         claim = self._patiently(
             lambda: self._store.claim(
@@ -209,7 +181,7 @@ class EffectRunner:
     ) -> RunResult:
         """Carry out *execute* as an operation of a campaign's attempt; see :meth:`run`."""
         if cancel is not None and cancel.is_set():
-            return _cancelled("side-effect was cancelled before claim")
+            return cancelled(NOT_CLAIMED)
         token = uuid4()
         claim = self._patiently(
             lambda: self._store.begin(
@@ -258,11 +230,7 @@ class EffectRunner:
         if fence is not None and fence != operation.fence:
             message = f"operation {key!r} was written since its fence was read"
             raise FenceChanged(message)
-        resolution: object = resolver(operation)
-        if not isinstance(resolution, Completed | Failed | StillUnknown):
-            message = f"a resolver says Completed, Failed or StillUnknown, not {resolution!r}"
-            raise InvalidArgument(message)
-        said = resolution
+        said = resolution_of(resolver(operation))
         resolved = self._patiently(
             lambda: self._store.resolve_unknown(key, operation.fence, said, lease=lease)
         )
@@ -283,11 +251,11 @@ class EffectRunner:
         lease_for: timedelta | None = None,
     ) -> RunResult:
         if not claim.is_owner:
-            return _taken(claim)
+            return taken(claim)
         try:
             if cancel is not None and cancel.is_set():
                 released = self._release(claim, "cancelled before execution")
-                return _cancelled("side-effect was cancelled before execution", released)
+                return cancelled(NOT_EXECUTED, released)
             started = self._patiently(lambda: self._store.start(claim))
         except KernelError:
             # Nothing was begun: what the kernel would not let start is free for another.
@@ -295,7 +263,7 @@ class EffectRunner:
             raise
         if started.operation_state != State.PENDING:
             # The answer to the first start was lost, and the lease ran out before this one.
-            return _stood(started)
+            return stood(started)
         if cancel is not None and cancel.is_set():
             return self._record(claim, Failed(reason="cancelled between start and execution"))
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
@@ -306,7 +274,7 @@ class EffectRunner:
             except BaseException as error:
                 # This process is being stopped. The effect may have happened.
                 with contextlib.suppress(OutcomeNotRecorded):
-                    self._record(claim, Unknown(reason=_reason(error, "interrupted")), hurry=True)
+                    self._record(claim, Unknown(reason=reason_of(error, "interrupted")), hurry=True)
                 raise
             renewal.stop()
             return self._record(claim, outcome)
@@ -320,7 +288,7 @@ class EffectRunner:
 
     def _record(self, claim: Claim, outcome: Outcome, *, hurry: bool = False) -> RunResult:
         """Write down how it ended, for as long as patience lasts."""
-        outcome, result_error = _storable(outcome)
+        outcome, result_error = storable(outcome)
         patience = 0.0 if hurry else self._patience
         try:
             try:
@@ -328,24 +296,14 @@ class EffectRunner:
                     lambda: self._written(claim, outcome), patience=patience, is_vital=True
                 )
             except (ArgumentTooLong, ArgumentMalformed) as error:
-                outcome, result_error = _without_result(outcome, str(error)), str(error)
+                outcome, result_error = without_result(outcome, str(error)), str(error)
                 operation = self._patiently(
                     lambda: self._written(claim, outcome), patience=patience, is_vital=True
                 )
         except Exception as error:
             is_unknown = self._mark(claim, outcome, error)
-            raise OutcomeNotRecorded(
-                claim.key, outcome, claim.token, is_unknown=is_unknown, cause=error
-            ) from error
-        return RunResult(
-            state=operation.operation_state or "",
-            operation=operation,
-            reason=outcome.reason,
-            result=ABSENT if isinstance(outcome, Unknown) else outcome.result,
-            diagnostic=outcome.diagnostic if isinstance(outcome, Unknown) else ABSENT,
-            result_error=result_error,
-            is_executed=True,
-        )
+            raise OutcomeNotRecorded(claim, outcome, is_unknown=is_unknown, cause=error) from error
+        return recorded(operation, outcome, result_error)
 
     def _written(self, claim: Claim, outcome: Outcome) -> Operation:
         if isinstance(outcome, Completed):
@@ -364,10 +322,8 @@ class EffectRunner:
 
     def _mark(self, claim: Claim, outcome: Outcome, why: BaseException) -> bool:
         """Say at least that it is unknown; return whether the ledger has it so."""
-        kind = type(outcome).__name__.lower()
-        reason = f"the effect ended as {kind}, and that was not recorded: {_message(why)}"
         try:
-            self._store.mark_unknown(claim, _cut(reason))
+            self._store.mark_unknown(claim, unrecorded(outcome, why))
         except Exception:  # noqa: BLE001 - the caller is told of the first error
             try:
                 found = self._store.get(claim.key)
@@ -391,7 +347,7 @@ class EffectRunner:
             try:
                 return call()
             except Exception as error:
-                if isinstance(error, _FINAL) and not isinstance(error, Retry):
+                if not may_pass(error):
                     raise
                 if clock.now() + pause > until and not (is_vital and tries == 1):
                     raise
@@ -420,7 +376,7 @@ class _Effect:
         while not self._settled.wait(_TICK):
             if cancel.is_set():
                 return Unknown(
-                    reason="side-effect caller cancelled while execution was in flight",
+                    reason=IN_FLIGHT,
                     diagnostic=diagnostic,
                 )
         if self._raised is not None:
@@ -441,16 +397,15 @@ class _Effect:
             outcome: object = self._execute(self._context)
         except Exception as error:  # noqa: BLE001 - whatever it is, the effect may have happened
             outcome = self._classified(error)
-        return _wellformed(outcome)
+        return wellformed(outcome)
 
     def _classified(self, error: Exception) -> object:
         if self._on_error is None:
-            return Unknown(reason=_reason(error, "side-effect adapter threw without a reason"))
+            return Unknown(reason=reason_of(error, WORDLESS))
         try:
             return self._on_error(error, self._context)
         except Exception as second:  # noqa: BLE001
-            reason = f"side-effect error classification failed: {_message(second)}"
-            return Unknown(reason=_cut(reason))
+            return misclassified(second)
 
 
 class _Renewal:
@@ -488,11 +443,10 @@ class _Renewal:
         while not self._done.wait(self._until_next()):
             try:
                 self._claim = self._store.renew(self._claim, lease_for=self._lease_for)
-            except KernelError as error:
-                if not isinstance(error, Retry):
+            except Exception as error:  # noqa: BLE001
+                if is_answer(error):
                     return  # it is taken: the record will say so
-            except Exception:  # noqa: BLE001, S110 - the server is away; the next try may reach it
-                pass
+                # The server is away; the next try may reach it.
 
     def _until_next(self) -> float:
         left = (self._claim.runs_out_at or 0.0) - clock.now()
@@ -542,90 +496,3 @@ def run_queue_effect(
         lambda context: on_acknowledgement(enqueue(message, context), context),
         **options,
     )
-
-
-# -- small things ----------------------------------------------------------------------------------
-
-
-def _taken(claim: Claim) -> RunResult:
-    """Return what somebody else's operation says; a conflict says nothing."""
-    status = claim.status
-    return _stood(claim.operation, REPLAYED if status is ClaimStatus.REPLAY else status.value)
-
-
-def _stood(operation: Operation, state: str | None = None) -> RunResult:
-    """Return what stands in the ledger, where this run did nothing."""
-    return RunResult(
-        state=state or operation.operation_state or MISSING,
-        operation=operation,
-        reason=operation.reason,
-        result=operation.result,
-        diagnostic=operation.diagnostic,
-    )
-
-
-def _cancelled(reason: str, operation: Operation | None = None) -> RunResult:
-    return RunResult(state=CANCELLED, reason=reason, operation=operation)
-
-
-def _wellformed(outcome: object) -> Outcome:
-    """Return *outcome* if it is one, and otherwise that nobody knows."""
-    if isinstance(outcome, Completed):
-        return outcome
-    if isinstance(outcome, Failed | Unknown):
-        reason: object = outcome.reason
-        if isinstance(reason, str) and not is_blank(reason):
-            return outcome
-        what = f"{type(outcome).__name__} without a reason"
-    else:
-        what = f"not Completed, Failed or Unknown, but {type(outcome).__name__}"
-    return Unknown(reason=f"side-effect adapter returned an invalid outcome: {what}")
-
-
-def _storable(outcome: Outcome) -> tuple[Outcome, str | None]:
-    """Return an outcome that the ledger can hold, and what had to be left out.
-
-    An effect that happened has happened, also where its result cannot be written down.
-    """
-    outcome = _with_reason(outcome, None if outcome.reason is None else _fit(outcome.reason))
-    try:
-        if isinstance(outcome, Unknown):
-            encoded(outcome.diagnostic)
-        else:
-            encoded(outcome.result)
-            plain(outcome.result_text or "", "result")
-    except InvalidArgument as error:
-        return _without_result(outcome, str(error)), str(error)
-    return outcome, None
-
-
-def _with_reason(outcome: Outcome, reason: str | None) -> Outcome:
-    if isinstance(outcome, Completed):
-        return replace(outcome, reason=reason)
-    return replace(outcome, reason=reason or "none given")
-
-
-def _without_result(outcome: Outcome, why: str) -> Outcome:
-    said = f"{outcome.reason}; " if outcome.reason else ""
-    reason = _fit(f"{said}the result is not stored: {why}")
-    if isinstance(outcome, Completed):
-        return Completed(reason=reason, read_back=outcome.read_back)
-    return Failed(reason=reason) if isinstance(outcome, Failed) else Unknown(reason=reason)
-
-
-def _fit(reason: str) -> str:
-    """Return a reason as the ledger takes it."""
-    return head(harmless(reason))
-
-
-def _message(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def _reason(error: BaseException, otherwise: str) -> str:
-    text = trimmed(str(error))
-    return _cut(text) if text else otherwise
-
-
-def _cut(text: str) -> str:
-    return harmless(text)[:MESSAGE_UNITS]

@@ -19,6 +19,7 @@ from fencepost import clock
 from fencepost.errors import refusal
 from fencepost.records import Lease, Receipt
 
+from .blank import is_blank
 from .errors import InvalidArgument
 from .records import (
     ABSENT,
@@ -48,6 +49,7 @@ _OPERATION: Final = frozenset(field.name for field in fields(Operation))
 _TIMES: Final = frozenset({"lease_expires_at", "created_at", "updated_at", "reconciled_at"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME_BYTES: Final = 63
+_CENTURIES: Final = timedelta(days=100_000)
 
 _ANSWER: Final = """
     'row', pg_catalog.to_jsonb(o),
@@ -93,10 +95,13 @@ def encoded(value: Any) -> str | None:
 
 
 def plain(text: str, what: str) -> str:
-    """Return *text* if PostgreSQL can take it.
+    """Return *text* if PostgreSQL can take it, and there is something in it.
 
-    :raises InvalidArgument: it holds a NUL or half of a surrogate pair.
+    :raises InvalidArgument: it is blank, or holds a NUL or half of a surrogate pair.
     """
+    if is_blank(text):
+        message = f"the {what} is blank"
+        raise InvalidArgument(message)
     if "\x00" in text:
         message = f"the {what} holds a NUL, which the ledger cannot hold"
         raise InvalidArgument(message)
@@ -117,7 +122,11 @@ def _holds_nul(value: Any) -> bool:
 
 
 def _span(value: timedelta | None) -> str | None:
-    return None if value is None else f"{value // timedelta(microseconds=1)} microseconds"
+    """Return a length as PostgreSQL reads it; one beyond its calendar is beyond all bounds."""
+    if value is None:
+        return None
+    value = max(-_CENTURIES, min(value, _CENTURIES))
+    return f"{value // timedelta(microseconds=1)} microseconds"
 
 
 def _uuid(value: UUID | None) -> str | None:
@@ -206,7 +215,7 @@ class Statements:
                 "p_result jsonb": encoded(outcome.result),
                 "p_read_back jsonb": encoded(outcome.read_back),
                 "p_reason text": _text(outcome.reason, "reason"),
-                "p_result_text text": _text(outcome.result_text, "result"),
+                "p_result_text text": _words(outcome.result_text),
             },
             _first,
         )
@@ -219,7 +228,7 @@ class Statements:
                 **self._owned(claim),
                 "p_reason text": _text(outcome.reason, "reason"),
                 "p_result jsonb": encoded(outcome.result),
-                "p_result_text text": _text(outcome.result_text, "result"),
+                "p_result_text text": _words(outcome.result_text),
             },
             _first,
         )
@@ -295,7 +304,7 @@ class Statements:
                 "p_reason text": _text(resolution.reason, "reason"),
                 "p_result jsonb": encoded(result),
                 "p_read_back jsonb": encoded(completed.read_back if completed else ABSENT),
-                "p_result_text text": _text(words, "result"),
+                "p_result_text text": _words(words),
                 "p_token uuid": _uuid(lease.token if lease else None),
             },
             _first,
@@ -420,6 +429,11 @@ class Statements:
 
 def _text(value: str | None, what: str) -> str | None:
     return None if value is None else plain(value, what)
+
+
+def _words(value: str | None) -> str | None:
+    """Return a result's text, which may well be empty."""
+    return value if value is None or is_blank(value) else plain(value, "result")
 
 
 def _first(rows: list[str]) -> Operation:

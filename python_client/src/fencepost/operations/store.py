@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,17 +116,27 @@ class AsyncStore(AsyncOperationStore):
     ) -> None:
         super().__init__(campaign_class, **named)
         self._connection = connection
+        self._lock = asyncio.Lock()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is gone."""
+        return self._connection.closed
 
     async def _run(self, call: Call[T]) -> T:
-        _require_idle(self._connection.info.transaction_status)
+        async with self._lock:
+            _require_idle(self._connection.info.transaction_status)
+            rows = await self._rows(call)
+        return call.decode(rows)
+
+    async def _rows(self, call: Call[Any]) -> list[str]:
         with translated():
             async with (
                 self._connection.transaction(),
                 psycopg.AsyncRawCursor(self._connection) as cursor,
             ):
                 await cursor.execute(call.text.encode(), call.values, prepare=False)
-                rows = first_column(await cursor.fetchall())
-        return call.decode(rows)
+                return first_column(await cursor.fetchall())
 
 
 def _alone(connection: psycopg.Connection[Any], call: Call[Any]) -> list[str]:

@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import psycopg
 
-from fencepost.errors import FencepostError, Illegal, KernelError, Refused, Stale
 from fencepost.session import connect
+from fencepost.errors import FencepostError, Illegal, KernelError, Refused, Stale
 
 from .base import OperationStore
 from .evidence import Check
@@ -72,9 +72,13 @@ class Verification:
 
     :param stores: opens a store over a connection of its own, as a worker of the class.
     :param reapers: likewise as a reaper.
+    :param patience: how many seconds a lease of one second may take to be over.
     """
 
-    def __init__(self, stores: OpenStore, reapers: OpenStore) -> None:
+    def __init__(
+        self, stores: OpenStore, reapers: OpenStore, *, patience: float = _PATIENCE
+    ) -> None:
+        self._patience = patience
         self._stores = stores
         self._reapers = reapers
         self._run = uuid4().hex[:12]
@@ -346,12 +350,12 @@ class Verification:
     def _until(self, look: Callable[[], T], is_there: Callable[[T], bool]) -> T:
         """Look until it is there."""
         pause = threading.Event()
-        for _ in range(int(_PATIENCE / 0.05)):
+        for _ in range(int(self._patience / 0.05)):
             found = look()
             if is_there(found):
                 return found
             pause.wait(0.05)
-        raise NotAsPromised(f"not within {_PATIENCE:.0f} s")
+        raise NotAsPromised(f"not within {self._patience:.0f} s")
 
     def _rush(self, act: Callable[[OperationStore], T]) -> list[T]:
         """Let every rival act at the same time, over a connection of his own."""

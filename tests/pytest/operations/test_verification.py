@@ -1,0 +1,193 @@
+"""The verification list against a deployed database, by the command that an operator runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from fencepost.operations import Store, evidence
+from fencepost.operations.verification import Verification, psycopg_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.operations import Claim
+    from tests.pytest.operations.conftest import Office
+
+PROJECT = Path(__file__).resolve().parents[3]
+FENCEPOST = PROJECT / ".venv" / "bin" / "fencepost"
+
+CLIENT = """
+import os
+
+import psycopg
+
+
+class Client:
+    def __init__(self):
+        self.connection = psycopg.connect(os.environ["CLIENT_DSN"], autocommit=True)
+
+    def query(self, text, values):
+        return self.connection.execute(text, values).fetchall()
+
+    def close(self):
+        self.connection.close()
+"""
+
+
+def run(
+    *arguments: str, folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [FENCEPOST, "operations", *arguments],
+        cwd=folder,
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def verified(office: Office) -> Office:
+    """Return the office with what the verification needs."""
+    office.authorise("verification", "nowhere")
+    return office
+
+
+def options(office: Office) -> list[str]:
+    return [
+        *("verify", "--class", office.campaign_class, "--environment", "staging"),
+        *("--operator", "somebody", "--commit", "0123abcd" * 5, "--output", "evidence.json"),
+    ]
+
+
+def test_an_operator_verifies_a_database_and_has_it_in_writing(
+    verified: Office, tmp_path: Path
+) -> None:
+    office = verified
+    done = subprocess.run(
+        [
+            *("make", "verify-operations", f"DSN={office.conninfo()}"),
+            f"REAPER_DSN={office.conninfo('reaper')}",
+            "TARGET_ENVIRONMENT=staging",
+            f"EVIDENCE={tmp_path / 'evidence.json'}",
+            f"VERIFY=--class {office.campaign_class}",
+        ],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "evidence.json").read_text()
+    document: dict[str, Any] = json.loads(text)
+    assert evidence.faults(document) == []
+    assert document["schemaVersion"] == "context-action/durable-operation-verification@1"
+    assert document["target"]["environment"] == "staging"
+    postgres = document["checks"]["postgres"]
+    assert postgres["status"] == "ok"
+    assert "prune:bounded" in postgres["result"]["checks"]
+    assert postgres["result"]["isolation"] == "read committed"
+    assert postgres["result"]["host"] == "localhost"
+    integration = document["checks"]["integration"]["result"]
+    assert integration["numPassedTests"] == integration["numTotalTests"] == 4
+    assert document["checks"]["redis"] == {
+        "outcome": "skipped",
+        "available": False,
+        "status": "unknown",
+    }
+    place = conninfo_to_dict(office.conninfo())
+    for name in ("user", "host", "passfile", "dbname"):
+        assert str(place[name]) not in text
+    assert [each.operation_state for each in office.store().iter_operations("unknown")] == []
+
+
+def test_with_the_client_that_the_application_has(verified: Office, tmp_path: Path) -> None:
+    office = verified
+    (tmp_path / "ours.py").write_text(CLIENT)
+    done = run(
+        *options(office),
+        *("--dsn", office.conninfo(), "--reaper-dsn", office.conninfo("reaper")),
+        *("--client", "ours:Client", "--placeholders", "formatted"),
+        folder=tmp_path,
+        environment={"PYTHONPATH": str(tmp_path), "CLIENT_DSN": office.conninfo()},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_database_that_cannot_be_used_is_no_success(office: Office, tmp_path: Path) -> None:
+    """Nobody is authorised for a verification there."""
+    done = run(
+        *options(office),
+        *("--dsn", office.conninfo(), "--reaper-dsn", office.conninfo("reaper")),
+        folder=tmp_path,
+    )
+    assert done.returncode == 1
+    assert "FAILED postgres claim:repeat" in done.stdout
+    assert run("evidence", "evidence.json", folder=tmp_path).returncode == 0
+    required = run("evidence", "--require-success", "evidence.json", folder=tmp_path)
+    assert required.returncode == 1
+    assert "postgres: failure" in required.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--dsn", "password=secret"], 64),
+        (["--dsn", "host=/nonexistent"], 69),
+        (["--client", "nothing:there"], 64),
+        (["--client", "json:nothing"], 64),
+        (["--client", "json"], 64),
+    ],
+)
+def test_wrong_usage_says_so(
+    office: Office, tmp_path: Path, arguments: list[str], code: int
+) -> None:
+    dsn = [] if "--dsn" in arguments else ["--dsn", office.conninfo()]
+    done = run(*options(office), *dsn, *arguments, folder=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "evidence.json").exists()
+
+
+# -- checks that can fail --------------------------------------------------------------------------
+
+
+class Forgetful(Store):
+    """Says of every claim that it is the caller's."""
+
+    def claim(self, key: str, fingerprint: str, **options: Any) -> Claim:
+        claim = super().claim(key, fingerprint, **options)
+        return type(claim)(
+            **{name: getattr(claim, name) for name in claim.__dataclass_fields__}
+            | {"status": type(claim.status).OWNER}
+        )
+
+
+def test_a_store_that_does_not_keep_its_promises_is_found_out(verified: Office) -> None:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def stores() -> Any:
+        connection = verified.connect()
+        yield Forgetful(connection, verified.campaign_class, kind="verification", target="nowhere")
+        connection.close()
+
+    make: Callable[[], Any] = stores
+    reapers = psycopg_stores(verified.conninfo("reaper"), verified.campaign_class)
+    verification = Verification(make, reapers, patience=2.0)
+    failed = {
+        **verification.postgres().failed,
+        **verification.integration().failed,
+        **verification.queue().failed,
+    }
+    assert {"claim:repeat", "replay:object", "claim:atomic", "unknown:diagnostic-kept"} <= set(
+        failed
+    )
