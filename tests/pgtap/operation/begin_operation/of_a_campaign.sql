@@ -3,7 +3,7 @@
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
-select plan(46);
+select plan(37);
 
 select testing.allows_operations('fix');
 select testing.allows_operations('ship');
@@ -192,6 +192,7 @@ select is(
 );
 
 -- Dismissed in mid-lease.
+select testing.clear();
 select testing.leased('gone');
 delete from ledger.enrolment where class = 'fix' and principal = 'worker_1';
 select is(
