@@ -408,13 +408,16 @@ begin
     elsif v_present.state = 'unknown' then
         return ledger.done_with(v_present, false, p_status => 'unknown');
     elsif v_present.state = 'pending'
-        and coalesce(v_present.lease_expires_at, v_campaign.lease_expires_at) > v_now
+        and (p_campaign_id is not null or v_present.lease_expires_at > v_now)
     then
+        -- A campaign's is never taken over under the lease that began it, not even when that has
+        -- run out while this call waited for the row.
         return ledger.done_with(
             v_present, false, p_status => 'pending',
-            p_retry_after => coalesce(
-                v_present.lease_expires_at, v_campaign.lease_expires_at
-            ) - v_now
+            p_retry_after => greatest(
+                coalesce(v_present.lease_expires_at, v_campaign.lease_expires_at) - v_now,
+                interval '0'
+            )
         );
     elsif v_present.state = 'pending' and v_present.started_at is not null then
         update ledger.operation as o
@@ -432,6 +435,10 @@ begin
         return ledger.as_operation(ledger.refuse(
             'begin_operation', 'paused', p_class, 'the class is paused: nothing begins',
             p_campaign_id, p_generation, v_campaign.generation, v_campaign.state
+        ));
+    elsif v_class.retired_at is not null then
+        return ledger.as_operation(ledger.refuse(
+            'begin_operation', 'illegal', p_class, 'this class is retired'
         ));
     end if;
 

@@ -33,7 +33,8 @@ begin
                   hint    = 'Say pending, completed, failed, unknown or released.';
     end if;
     perform ledger.require_text('p_after_key', p_after_key, 512);
-    if p_after_at is not null and (p_state is null or p_after_key is null) then
+    -- A key alone would begin the pages of a state again and again.
+    if (p_after_at is not null) <> (p_state is not null and p_after_key is not null) then
         raise exception 'a page by age goes on from a time and a key'
             using errcode = 'KN101',
                   hint    = 'Pass p_state, and updated_at and operation_key of the last row.';

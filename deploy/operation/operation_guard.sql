@@ -37,7 +37,7 @@ begin
                 select
                 from ledger.class as c
                 where c.class = old.class
-                  and old.updated_at + c.operation_retention < ledger.clock()
+                  and old.updated_at < ledger.clock() - c.operation_retention
             )
         then
             return old;
@@ -128,9 +128,9 @@ begin
             when v_move.is_started is distinct from (old.started_at is not null)
                 and v_move.is_started is not null
                 then case when v_move.is_started then 'has to be started' else 'was started' end
-            when v_move.event not in ('start', 'begin', 'take_over')
-                and new.started_at is distinct from old.started_at
-                then 'keeps when it was started'
+            when (new.started_at is distinct from old.started_at)
+                <> (v_move.event = 'start')
+                then 'is started by being started, once'
         end;
         new.event_count := old.event_count + 1;
     end if;

@@ -79,7 +79,8 @@ begin
     end if;
 
     v_now    := ledger.clock();
-    v_before := v_now - coalesce(p_older_than, v_class.operation_retention);
+    -- A month is compared as 30 days above; before the 1st of March it has fewer.
+    v_before := least(v_now - p_older_than, v_now - v_class.operation_retention);
     -- State and age are tested again on the row as it is when its lock is had.
     with old as (
         select o.operation_key

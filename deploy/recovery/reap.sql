@@ -30,6 +30,8 @@ declare
     v_reaped        integer;
     v_locked        integer := 0;
     v_locked_before integer;
+    v_open          integer;
+    v_had           integer;
     v_is_had        boolean;
 begin
     perform ledger.enter();
@@ -67,6 +69,19 @@ begin
             where s.class = p_class and s.campaign_id = v_campaign_id
             for no key update skip locked;
             v_is_had := found;
+        end if;
+        -- Whoever is just reporting an effect has its operation locked, until its own transaction
+        -- ends: that is not waited for either.
+        select count(*)::integer into v_open
+        from ledger.operation as o
+        where o.class = p_class and o.campaign_id = v_campaign_id and o.state = 'pending';
+        if v_is_had and v_open > 0 then
+            perform
+            from ledger.operation as o
+            where o.class = p_class and o.campaign_id = v_campaign_id and o.state = 'pending'
+            for no key update skip locked;
+            get diagnostics v_had = row_count;
+            v_is_had := v_had = v_open;
         end if;
         if v_is_had then
             select c.* into v_campaign

@@ -28,8 +28,12 @@ from (values
     (6, testing.call('pause', '{"p_class": "new", "p_reason": "wait"}')),
     (7, testing.call('resume', '{"p_class": "new"}')),
     (8, testing.call('new_epoch', '{"p_class": "new"}')),
-    (9, testing.call('retire_target', '{"p_class": "new", "p_target": "parser"}')),
-    (10, testing.call('retire_class', '{"p_class": "new"}'))
+    (9, testing.call('authorise', '{"p_class": "new", "p_duty": "worker", "p_kind": "git.push",
+                                    "p_target": "x*"}')),
+    (10, testing.call('deauthorise', '{"p_class": "new", "p_duty": "worker", "p_kind": "git.push",
+                                       "p_target": "x*"}')),
+    (11, testing.call('retire_target', '{"p_class": "new", "p_target": "parser"}')),
+    (12, testing.call('retire_class', '{"p_class": "new"}'))
 ) as c (place, call) order by c.place;
 
 set local session authorization auditor_1;
@@ -46,6 +50,9 @@ select results_eq(
            ('new', 'pause', 'new', 'admin_1', '2026-09-01 04:00+00', true, true),
            ('new', 'resume', 'new', 'admin_1', '2026-09-01 04:00+00', true, true),
            ('new', 'new_epoch', 'new', 'admin_1', '2026-09-01 04:00+00', true, true),
+           ('new', 'authorise', 'worker git.push x*', 'admin_1', '2026-09-01 04:00+00', false, true),
+           ('new', 'deauthorise', 'worker git.push x*', 'admin_1', '2026-09-01 04:00+00', true,
+            false),
            ('new', 'retire_target', 'parser', 'admin_1', '2026-09-01 04:00+00', true, true),
            ('new', 'retire_class', 'new', 'admin_1', '2026-09-01 04:00+00', true, true) $$,
     'shows every change, of whatever function, by whom'
@@ -67,7 +74,7 @@ select is_empty(
        where p.pronamespace = 'kernel'::regnamespace
          and has_function_privilege('fencepost_admin', p.oid, 'execute')
          and p.prosrc ~ ('(insert into|update|delete from) '
-                         'ledger[.](class|target|principal|enrolment)\M')
+                         'ledger[.](class|target|principal|enrolment|authority)\M')
          and p.prosrc !~ 'ledger[.](log_config|set_paused)\M'
          -- quiet_until, which the event of the cancellation says
          and p.proname <> 'cancel' $$,
