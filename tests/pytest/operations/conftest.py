@@ -14,8 +14,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from fencepost.session import connect
 from fencepost.operations import Store
+from fencepost.session import connect
 from tests.pytest.conftest import Principal
 from tests.pytest.invariants import broken
 

@@ -17,7 +17,6 @@ import psycopg
 import pytest
 
 from fencepost import errors
-from fencepost.session import connect
 from fencepost.operations import (
     ABSENT,
     Completed,
@@ -35,6 +34,7 @@ from fencepost.operations import (
     run_queue_effect,
 )
 from fencepost.operations.command import KEY_VARIABLE, Ended, command_effect
+from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:

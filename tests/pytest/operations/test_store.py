@@ -13,7 +13,6 @@ import pytest
 
 from fencepost import errors
 from fencepost.connection import Link
-from fencepost.session import connect
 from fencepost.operations import (
     ABSENT,
     AsyncStore,
@@ -25,6 +24,7 @@ from fencepost.operations import (
     Store,
 )
 from fencepost.operations.records import RawJson
+from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:

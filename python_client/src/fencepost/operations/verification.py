@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import psycopg
 
-from fencepost.session import connect
 from fencepost.errors import FencepostError, Illegal, KernelError, Refused, Stale
+from fencepost.session import connect
 
 from .base import OperationStore
 from .evidence import Check
