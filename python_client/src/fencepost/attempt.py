@@ -296,7 +296,10 @@ class Attempts:
             wait=lost.wait,
         )
         try:
-            push.move(_held(snapshot.git, place, snapshot.commit))
+            held = _held(snapshot.git, place, snapshot.commit)
+            if held.value is not None and not held.has_landed:
+                raise NotMoved(held, "")
+            push.move(held)
         except Interrupted as error:
             return _Release(reason=str(error))
         except NotMoved as error:

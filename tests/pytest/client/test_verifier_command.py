@@ -90,8 +90,8 @@ def test_accepted_is_promoted_and_read_back(world: World) -> None:
     (event,) = world.audit("select detail from audit.events where transition = 'promote'")
     detail = event["detail"]
     assert detail["old"] == base
-    assert detail["new"] == detail["read_back"] == result["commit"]
-    assert detail["fence"] == world.value(FENCE)
+    assert detail["new"] == detail["read_back"]["ref"] == result["commit"]
+    assert detail["fence"] != detail["read_back"]["fence"] == world.value(FENCE)
     assert git(world.repository, "cat-file", "-t", FENCE) == "blob"
     assert world.left_behind() == []
 

@@ -6,7 +6,7 @@ Nothing is judged twice, whatever happened to the ref meanwhile, and the ref end
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -115,11 +115,11 @@ class Accepted:
         assert self.stage.moves(self.number).count("accept") == 1
         assert self.stage.judged.read_text().split() == [self.commit]
 
-    def promotion(self) -> dict[str, str]:
+    def promotion(self) -> dict[str, Any]:
         """Return what the record of the promotion says, which the second verifier made."""
         (event,) = (e for e in self.stage.events(self.number) if e["transition"] == "promote")
         assert event["by_principal"] == self.stage.person("verifier", 1).name
-        detail: dict[str, str] = event["detail"]
+        detail: dict[str, Any] = event["detail"]
         return detail
 
 
@@ -147,8 +147,8 @@ def test_between_verdict_and_push(accepted: Accepted, stage: Stage) -> None:
     assert stage.repository.value() == accepted.commit
     detail = accepted.promotion()
     assert (detail["old"], detail["new"]) == (accepted.base, accepted.commit)
-    assert detail["read_back"] == accepted.commit
-    assert detail["fence"] == stage.repository.value(
+    assert detail["read_back"]["ref"] == accepted.commit
+    assert detail["read_back"]["fence"] == stage.repository.value(
         f"refs/fencepost/drill/{accepted.number}/fence"
     )
     accepted.judged_once()
@@ -163,7 +163,7 @@ def test_between_push_and_record(accepted: Accepted, stage: Stage) -> None:
 
     assert stage.moves(accepted.number) == FINISHED
     assert stage.repository.value() == accepted.commit
-    assert accepted.promotion()["read_back"] == accepted.commit
+    assert accepted.promotion()["read_back"]["ref"] == accepted.commit
     accepted.judged_once()
 
 
@@ -193,7 +193,7 @@ def test_a_stranger_pushed_on_top(accepted: Accepted, stage: Stage) -> None:
     assert stage.moves(accepted.number) == FINISHED
     assert stage.repository.value() == on_top, "what the stranger pushed is still there"
     detail = accepted.promotion()
-    assert (detail["new"], detail["read_back"]) == (accepted.commit, on_top)
+    assert (detail["new"], detail["read_back"]["ref"]) == (accepted.commit, on_top)
     accepted.judged_once()
 
 

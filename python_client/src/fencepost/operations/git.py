@@ -118,7 +118,7 @@ class Push:
         self._wait = wait
 
     def move(self, held: Held) -> Held:
-        """Bring the commit into the ref, which was read as *held*; return what it holds then.
+        """Bring the commit into the ref in the place of what was *held*; return what is held then.
 
         Nothing is pushed where the commit has landed already: then only that is recorded.
 
