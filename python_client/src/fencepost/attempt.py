@@ -296,10 +296,7 @@ class Attempts:
             wait=lost.wait,
         )
         try:
-            held = _held(snapshot.git, place, snapshot.commit)
-            if held.value is not None and not held.has_landed:
-                raise NotMoved(held, "")
-            push.move(held)
+            push.move(_vacant(snapshot.git, place, snapshot.commit))
         except Interrupted as error:
             return _Release(reason=str(error))
         except NotMoved as error:
@@ -390,6 +387,17 @@ def _held(git: Git, place: Place, commit: str) -> Held:
     held = git.remote_refs(place.repository, place.ref, place.fence)
     value = held.get(place.ref)
     return Held(value=value, fence=held.get(place.fence, ZERO), has_landed=value == commit)
+
+
+def _vacant(git: Git, place: Place, commit: str) -> Held:
+    """Read the ref before the push; there must be nothing but *commit* in it.
+
+    :raises NotMoved: it holds something else.
+    """
+    held = _held(git, place, commit)
+    if held.value is not None and not held.has_landed:
+        raise NotMoved(held, "")
+    return held
 
 
 def _require(keeper: LeaseKeeper) -> None:
