@@ -15,7 +15,7 @@ create table ledger.reaper_pass (
 );
 
 comment on table ledger.reaper_pass is
-    'When which reaper last went over a class, to the minute: an idle pass is not written each time.';
+    'When which reaper last went over a class, to the minute: not every idle pass is written.';
 comment on column ledger.reaper_pass.reaped_count is 'How many moves it has made there in all.';
 comment on column ledger.reaper_pass.locked_count is
     'How many leases that had run out its last pass left, since somebody else had them locked.';
