@@ -22,8 +22,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from fencepost.connection import Link
-from fencepost.session import connect as connect_as_the_command_does
 from fencepost.errors import Stale
+from fencepost.session import connect as connect_as_the_command_does
 from fencepost.verifier import Verifier
 from fencepost.worker import Worker
 
