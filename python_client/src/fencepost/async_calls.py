@@ -38,6 +38,7 @@ async def rows(
                 await cursor.execute(query, arguments)
                 return await cursor.fetchall()
         except BaseException:
+            # psycopg rolls back, but before 3.3 not where it was interrupted while it began.
             is_idle = connection.info.transaction_status is TransactionStatus.IDLE
             if not (has_begun and is_idle):
                 await connection.close()

@@ -39,6 +39,7 @@ def rows(
                 cursor.execute(query, arguments)
                 return cursor.fetchall()
         except BaseException:
+            # psycopg rolls back, but before 3.3 not where it was interrupted while it began.
             is_idle = connection.info.transaction_status is TransactionStatus.IDLE
             if not (has_begun and is_idle):
                 connection.close()
