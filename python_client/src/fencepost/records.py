@@ -79,6 +79,8 @@ class Assignment(Receipt):
     refused_fingerprints: list[str]
     """Outcomes that may not be submitted again."""
     previous_campaign_id: int | None
+    operations: list[dict[str, Any]]
+    """External operations of the campaign of which nobody knows how they ended: reconcile them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +103,5 @@ class Bundle(Receipt):
     bundle_sha256: bytes
     promotes: bool
     """Whether an accepted result is to be put into the target's own ref."""
+    operations: list[dict[str, Any]]
+    """External operations of the campaign of which nobody knows how they ended: reconcile them."""

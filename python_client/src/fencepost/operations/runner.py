@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -26,6 +27,7 @@ from .ending import (
     CANCELLED,
     IN_FLIGHT,
     MISSING,
+    NOT_BEGUN,
     NOT_CLAIMED,
     NOT_EXECUTED,
     REPLAYED,
@@ -266,7 +268,7 @@ class EffectRunner:
             # The answer to the first start was lost, and the lease ran out before this one.
             return stood(started)
         if cancel is not None and cancel.is_set():
-            return self._record(claim, Failed(reason="cancelled between start and execution"))
+            return replace(self._record(claim, Failed(reason=NOT_BEGUN)), is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
         effect = _Effect(execute, on_error, context)
         with Renewal(self._store, claim, lease_for) as renewal:
