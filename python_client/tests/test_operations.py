@@ -267,6 +267,11 @@ def test_the_pieces_of_a_script_are_the_script() -> None:
         assert "".join(piece.text for piece in schema.tokens(script)) == script
 
 
+@given(st.text(alphabet=st.sampled_from("a_1$'\"-/*.;\\ \nEé")))
+def test_no_text_is_lost_between_the_pieces(text: str) -> None:
+    assert "".join(piece.text for piece in schema.tokens(text)) == text
+
+
 def renamed(script: str) -> str:
     names = {"kernel": "k", "ledger": "k_ledger", "audit": "k_audit"}
     known = frozenset({"kernel.claim", "ledger.campaign", "audit.events"})

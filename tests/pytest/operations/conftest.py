@@ -22,6 +22,7 @@ from tests.pytest.invariants import broken
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fencepost.operations import Claim
     from tests.pytest.conftest import Connection
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -55,6 +56,17 @@ class Office:
         """Return a store over a new connection."""
         options = {"kind": KIND, "target": TARGET, "schema": self.schema} | named
         return Store(self.connect(name), self.campaign_class, **options)
+
+    def outlive(self, claim: Claim) -> None:
+        """Return when a claim's lease is over by the server's clock."""
+        with self.connect("rival", autocommit=True) as connection:
+            is_over = False
+            while not is_over:
+                row = connection.execute(
+                    "select clock_timestamp() > %s", (claim.operation.lease_expires_at,)
+                ).fetchone()
+                assert row is not None
+                is_over = row[0]
 
     def admin(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a function as the admin, and return its one row."""

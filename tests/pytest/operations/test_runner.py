@@ -199,7 +199,8 @@ def test_a_replay_is_not_hidden_by_a_cancellation(runner: EffectRunner, provider
 def test_what_is_cancelled_after_its_start_has_failed(
     runner: EffectRunner, provider: Provider
 ) -> None:
-    assert runner.run("k", "f", provider, cancel=After(2)).state == "failed"
+    ended = runner.run("k", "f", provider, cancel=After(2))
+    assert (ended.state, ended.is_executed) == ("failed", False)
     assert provider.done == []
 
 
@@ -330,6 +331,21 @@ def test_what_the_kernel_does_not_let_start_is_given_back(
     with pytest.raises(errors.Paused):
         EffectRunner(store).run("k", "f", provider)
     assert (provider.done, store.get("k")) == ([], None)
+
+
+def test_what_nobody_may_do_is_said_at_once(office: Office, provider: Provider) -> None:
+    """It is not tried again as if the server were away."""
+    tried: list[str] = []
+
+    class Counting(Store):
+        def claim(self, key: str, fingerprint: str, **named: Any) -> Claim:
+            tried.append(key)
+            return super().claim(key, fingerprint, **named)
+
+    reaper = Counting(office.connect("reaper"), office.campaign_class, kind=KIND, target=TARGET)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        EffectRunner(reaper).run("k", "f", provider)
+    assert tried == ["k"]
 
 
 # -- records that cannot be written ----------------------------------------------------------------

@@ -122,6 +122,8 @@ def test_it_runs_inside_a_transaction_of_the_applications(
         assert found == (0,)
         connection.rollback()
         connection.execute(text.encode())
+        row = connection.execute("select current_user").fetchone()
+        assert row == ("deployer",)
         connection.commit()
         path = connection.execute("show search_path").fetchone()
         assert path == ('"$user", public',)

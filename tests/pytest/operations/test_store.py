@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -23,7 +24,8 @@ from fencepost.operations import (
     StillUnknown,
     Store,
 )
-from fencepost.operations.records import RawJson
+from fencepost.operations.records import Operation, PruneResult, RawJson, Step
+from fencepost.records import Receipt
 from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
@@ -422,3 +424,29 @@ def test_the_same_with_asyncio(office: Office) -> None:
     import asyncio
 
     assert asyncio.run(_live(office)) == ["fourth", "k", "third"]
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "type_name", "without"),
+    [
+        (Operation, "operation", set[str]()),
+        (Step, "operation_step", set[str]()),
+        (PruneResult, "pruning", {field.name for field in fields(Receipt)}),
+    ],
+)
+def test_a_record_has_the_fields_of_its_type(
+    office: Office, record: Any, type_name: str, without: set[str]
+) -> None:
+    with closing(psycopg.connect(dbname=office.database)) as connection:
+        found = connection.execute(
+            """
+            select a.attname from pg_catalog.pg_attribute as a
+            where a.attrelid = ('kernel.' || %s)::regclass and a.attnum > 0
+            """,
+            (type_name,),
+        ).fetchall()
+    columns = {"campaign_class" if row[0] == "class" else row[0] for row in found}
+    assert {field.name for field in fields(record)} == columns - without

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,26 @@ def test_wrong_usage_says_so(
     assert done.returncode == code, done.stderr
     assert "secret" not in done.stderr
     assert not (tmp_path / "evidence.json").exists()
+
+
+# -- what a reaper runs ----------------------------------------------------------------------------
+
+
+def test_a_reaper_takes_back_and_removes(office: Office, tmp_path: Path) -> None:
+    store = office.store()
+    claim = store.claim("started", "f", lease_for=timedelta(seconds=1))
+    store.start(claim)
+    store.complete(store.claim("done", "f"))
+    reaper = ["--class", office.campaign_class, "--dsn", office.conninfo("reaper")]
+    office.outlive(claim)
+    done = run("expire", *reaper, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "unknown started\n1 taken back\n")
+    assert run("prune", *reaper, folder=tmp_path).stdout == "1 removed\n"
+    assert [each.key for each in store.iter_operations()] == ["started"]
+    worker = ["--class", office.campaign_class, "--dsn", office.conninfo()]
+    assert run("prune", *worker, folder=tmp_path).returncode == 77
+    unknown = ["--class", "nothing-there", "--dsn", office.conninfo("reaper")]
+    assert run("prune", *unknown, folder=tmp_path).returncode == 64
 
 
 # -- checks that can fail --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -19,6 +20,7 @@ from .base import AsyncOperationStore, has_fencing_capability
 from .ending import (
     IN_FLIGHT,
     MISSING,
+    NOT_BEGUN,
     NOT_CLAIMED,
     NOT_EXECUTED,
     RESOLVED,
@@ -216,7 +218,8 @@ class AsyncEffectRunner:
         if started.operation_state != State.PENDING:
             return stood(started)
         if cancel is not None and cancel.is_set():
-            return await self._record(claim, Failed(reason="cancelled between start and execution"))
+            result = await self._record(claim, Failed(reason=NOT_BEGUN))
+            return replace(result, is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
         renewal = asyncio.create_task(self._renew(claim, lease_for))
         try:

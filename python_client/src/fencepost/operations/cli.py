@@ -1,4 +1,4 @@
-"""``fencepost operations``: verify a database, check the evidence, import the original's table."""
+"""``fencepost operations``: verify a database, check the evidence, import, expire, prune."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fencepost.connection import (
     conninfo,
     first_connection,
 )
-from fencepost.errors import KernelUnfit
+from fencepost.errors import Forbidden, KernelError, KernelUnfit
 from fencepost.session import connect
 
 from . import evidence, importing
@@ -40,13 +40,20 @@ NO_SERVER: Final = 69
 KERNEL_UNFIT: Final = 76
 WRONG_ROLE: Final = 77
 
+_BATCH: Final = 100
+
 app = typer.Typer(
-    help="Operations outside the database: verify, evidence, import.", no_args_is_help=True
+    help="Operations outside the database: verify, evidence, import, expire, prune.",
+    no_args_is_help=True,
 )
 
 _CLASS = typer.Option("--class", metavar="CLASS", help="The class; its name is the namespace.")
 _DSN = typer.Option("--dsn", metavar="CONNINFO", help="The worker's, without a password.")
 _SERVICE = typer.Option("--service", metavar="NAME", help="The worker's, in libpq's service file.")
+_REAPER_DSN = typer.Option("--dsn", metavar="CONNINFO", help="The reaper's, without a password.")
+_REAPER_SERVICE = typer.Option(
+    "--service", metavar="NAME", help="The reaper's, in libpq's service file."
+)
 _KIND = typer.Option("--kind", metavar="KIND", help="What kind of operation.")
 _TARGET = typer.Option("--target", metavar="TARGET", help="What they act on.")
 
@@ -185,6 +192,39 @@ def import_table(
     raise typer.Exit(FAILED if done.refused else OK)
 
 
+@app.command()
+def expire(
+    *,
+    campaign_class: Annotated[str, _CLASS],
+    service: Annotated[str | None, _REAPER_SERVICE] = None,
+    dsn: Annotated[str | None, _REAPER_DSN] = None,
+) -> None:
+    """Take back what is past its lease; to be run every few seconds, by a reaper."""
+    total = 0
+    with _said(), first_connection(_conninfo(dsn, service)) as connection:
+        store = Store(connection, campaign_class)
+        while found := store.expire(limit=_BATCH):
+            for operation in found:
+                typer.echo(f"{operation.operation_state} {operation.key}")
+            total += len(found)
+            if len(found) < _BATCH:
+                break
+    typer.echo(f"{total} taken back")
+
+
+@app.command()
+def prune(
+    *,
+    campaign_class: Annotated[str, _CLASS],
+    service: Annotated[str | None, _REAPER_SERVICE] = None,
+    dsn: Annotated[str | None, _REAPER_DSN] = None,
+) -> None:
+    """Remove what ended longer ago than the class keeps it; to be run by a reaper."""
+    with _said(), first_connection(_conninfo(dsn, service)) as connection:
+        done = Store(connection, campaign_class).prune()
+    typer.echo(f"{done.removed} removed{', and there is more' if done.is_more else ''}")
+
+
 class _Psycopg:
     """A connection of psycopg as a client."""
 
@@ -260,8 +300,10 @@ def _said() -> Iterator[None]:
         _end(WRONG_ROLE, str(error))
     except KernelUnfit as error:
         _end(KERNEL_UNFIT, str(error))
-    except psycopg.errors.InsufficientPrivilege as error:
+    except (psycopg.errors.InsufficientPrivilege, Forbidden) as error:
         _end(WRONG_ROLE, str(error))
+    except KernelError as error:
+        _end(USAGE, f"{error} ({error.code})")
     except psycopg.OperationalError as error:
         _end(NO_SERVER, str(error))
 

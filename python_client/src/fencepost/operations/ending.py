@@ -9,7 +9,7 @@ from fencepost.errors import FencepostError, KernelError, Retry
 from fencepost.text import harmless, head
 
 from .blank import is_blank, trimmed
-from .errors import InvalidArgument
+from .errors import InvalidArgument, sqlstate
 from .records import (
     ABSENT,
     Claim,
@@ -35,6 +35,7 @@ RESOLVED: Final = "resolved"
 NOT_CLAIMED: Final = "side-effect was cancelled before claim"
 NOT_EXECUTED: Final = "side-effect was cancelled before execution"
 IN_FLIGHT: Final = "side-effect caller cancelled while execution was in flight"
+NOT_BEGUN: Final = "cancelled between start and execution"
 WORDLESS: Final = "side-effect adapter threw without a reason"
 
 # What is wrong with the program, and will be the next time as well.
@@ -47,6 +48,8 @@ _FINAL: Final = (
     AssertionError,
     NotImplementedError,
 )
+# Classes of SQLSTATE: connection, rollback, resources, object in use, intervention.
+_PASSING: Final = frozenset({"08", "40", "53", "55", "57"})
 
 
 class Cancel(Protocol):
@@ -98,7 +101,12 @@ class RecoverResult:
 
 def may_pass(error: BaseException) -> bool:
     """Return whether the same call may succeed in a moment: *retry*, or the connection."""
-    return isinstance(error, Retry) or not isinstance(error, _FINAL)
+    if isinstance(error, Retry):
+        return True
+    code = sqlstate(error)
+    if code is not None:
+        return code[:2] in _PASSING
+    return not isinstance(error, _FINAL)
 
 
 def is_answer(error: BaseException) -> bool:

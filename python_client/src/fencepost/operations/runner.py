@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -26,6 +27,7 @@ from .ending import (
     CANCELLED,
     IN_FLIGHT,
     MISSING,
+    NOT_BEGUN,
     NOT_CLAIMED,
     NOT_EXECUTED,
     REPLAYED,
@@ -74,6 +76,7 @@ __all__ = [
     "Execute",
     "OnError",
     "RecoverResult",
+    "Renewal",
     "Resolver",
     "RunResult",
     "run_http_effect",
@@ -265,10 +268,10 @@ class EffectRunner:
             # The answer to the first start was lost, and the lease ran out before this one.
             return stood(started)
         if cancel is not None and cancel.is_set():
-            return self._record(claim, Failed(reason="cancelled between start and execution"))
+            return replace(self._record(claim, Failed(reason=NOT_BEGUN)), is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
         effect = _Effect(execute, on_error, context)
-        with _Renewal(self._store, claim, lease_for) as renewal:
+        with Renewal(self._store, claim, lease_for) as renewal:
             try:
                 outcome = effect.outcome(cancel, cancel_diagnostic)
             except BaseException as error:
@@ -408,17 +411,27 @@ class _Effect:
             return misclassified(second)
 
 
-class _Renewal:
-    """Holds an operation for as long as its effect takes, in a thread of its own."""
+class Renewal:
+    """Holds an operation for as long as the block lasts, in a thread of its own.
 
-    def __init__(self, store: OperationStore, claim: Claim, lease_for: timedelta | None) -> None:
+    It renews at a third of what is left, and stops when the kernel says that another has it: the
+    record will say so. A campaign's operation lives as long as that lease, and needs none of this.
+
+    :param store: where the operation is kept.
+    :param claim: its owner's.
+    :param lease_for: how long each time; the class's default if ``None``.
+    """
+
+    def __init__(
+        self, store: OperationStore, claim: Claim, lease_for: timedelta | None = None
+    ) -> None:
         self._store = store
         self._claim = claim
         self._lease_for = lease_for
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> _Renewal:
+    def __enter__(self) -> Renewal:
         if self._claim.runs_out_at is not None:
             self._thread = threading.Thread(target=self._keep, name="renewal", daemon=True)
             self._thread.start()
