@@ -461,6 +461,117 @@ where c.failure_count > coalesce(p.failure_count, 0) + events.failures
        and (c.failure_count <> coalesce(p.failure_count, 0) + events.failures
             or c.release_count <> coalesce(p.release_count, 0) + events.releases));
 
+-- An operation of a campaign is pending only under the lease that began it, and its holder's.
+select o.class, o.operation_key, o.campaign_id, o.generation, c.generation as present, c.state
+from ledger.operation as o
+left join ledger.campaign as c on c.class = o.class and c.campaign_id = o.campaign_id
+where o.campaign_id is not null
+  and o.state = 'pending'
+  and (c.generation = o.generation
+       and c.attempt_count = o.attempt_no
+       and c.lease_principal = o.principal
+       and c.state = any (case o.duty when 'worker' then '{leased}'
+                                      else '{verifying,promoting}' end::text[])) is not true;
+
+-- What is verified, confirmed or lapsed has no operation that is open or unknown, nor has a class
+-- that is retired.
+select o.class, o.operation_key, o.state, c.state as campaign
+from ledger.operation as o
+join ledger.class as k on k.class = o.class
+left join ledger.campaign as c on c.class = o.class and c.campaign_id = o.campaign_id
+where o.state in ('pending', 'unknown')
+  and (c.state in ('verified', 'confirmed', 'lapsed') or k.retired_at is not null);
+
+-- At most one promotion to a place is under way, or may have been.
+select o.class, o.target, array_agg(o.operation_key) as under_way
+from ledger.operation as o
+where o.kind = 'promote'
+  and (o.state = 'unknown' or (o.state = 'pending' and o.started_at is not null))
+group by o.class, o.target
+having count(*) > 1;
+
+-- A promotion is a verifier's, of the result of its attempt; no other kind names its target's place.
+select o.class, o.operation_key, o.duty, o.kind, o.target, o.expected
+from ledger.operation as o
+left join ledger.attempt as a
+    on a.class = o.class and a.campaign_id = o.campaign_id and a.attempt_no = o.attempt_no
+left join ledger.bundle as b
+    on b.class = o.class and b.campaign_id = o.campaign_id and b.attempt_no = o.attempt_no
+left join ledger.campaign as c on c.class = o.class and c.campaign_id = o.campaign_id
+where case
+          when o.kind = 'promote'
+              then (o.duty = 'verifier'
+                    and o.expected -> 'after' ->> 'commit' = a.result ->> 'commit'
+                    and o.target = ledger.own_target(c.target, b.content -> 'location')
+                   ) is not true
+          when b.content is not null and o.duty = 'verifier'
+              then o.target = ledger.own_target(c.target, b.content -> 'location')
+      end;
+
+-- What was promoted was moved by an operation of that attempt, which was started and completed.
+select e.class, e.campaign_id, e.event_no, e.detail
+from ledger.campaign_event as e
+left join ledger.operation as o
+    on o.class = e.class and o.operation_key = e.detail ->> 'operation'
+where e.transition = 'promote'
+  and (o.kind = 'promote'
+       and o.state = 'completed'
+       and o.started_at is not null
+       and o.campaign_id = e.campaign_id
+       and o.attempt_no = (e.detail ->> 'attempt')::integer) is not true;
+
+-- What is completed shows what was expected of it; what is released was not started.
+select o.class, o.operation_key, o.state, o.expected, o.read_back, o.started_at
+from ledger.operation as o
+where (o.state = 'completed'
+       and o.expected -> 'after' is not null
+       and (o.read_back @> (o.expected -> 'after')) is not true)
+   or (o.state = 'released' and o.started_at is not null);
+
+-- An operation's events are numbered from 1 without gaps, up to its own count; the last of them says
+-- what it is.
+select o.class, o.operation_key, o.event_count, x.first_no, x.last_no, x.count, o.state, e.to_state
+from ledger.operation as o
+cross join lateral (
+    select min(s.event_no) as first_no, max(s.event_no) as last_no, count(*) as count
+    from ledger.operation_event as s
+    where s.class = o.class and s.operation_key = o.operation_key
+) as x
+left join ledger.operation_event as e
+    on e.class = o.class and e.operation_key = o.operation_key and e.event_no = o.event_count
+where (1, o.event_count, o.event_count) is distinct from (x.first_no, x.last_no, x.count)
+   or (o.state, o.incarnation, o.revision, o.last_event, o.principal, o.token_sha256, o.updated_at)
+      is distinct from (e.to_state, e.incarnation, e.revision, e.event, e.owner, e.token_sha256,
+                        e.at);
+
+-- Each of them begins where the one before ended: of the same incarnation and one revision further,
+-- or, where it is begun anew, of another and the first.
+select s.class, s.operation_key, s.event_no, s.event, s.from_state, s.previous_state, s.revision,
+       s.previous_revision
+from (
+    select e.class, e.operation_key, e.event_no, e.event, e.from_state, e.revision, e.incarnation,
+           lag(e.to_state, 1, 'none') over w as previous_state,
+           lag(e.revision) over w as previous_revision,
+           lag(e.incarnation) over w as previous_incarnation
+    from ledger.operation_event as e
+    window w as (partition by e.class, e.operation_key order by e.event_no)
+) as s
+where s.from_state <> s.previous_state
+   or case
+          when s.event = 'begin'
+              then s.revision <> 1 or s.incarnation = s.previous_incarnation
+          else (s.revision = s.previous_revision + 1
+                and s.incarnation = s.previous_incarnation) is not true
+      end;
+
+-- No history outlives its operation.
+select distinct e.class, e.operation_key
+from ledger.operation_event as e
+where not exists (
+    select from ledger.operation as o
+    where o.class = e.class and o.operation_key = e.operation_key
+);
+
 -- A refusal is never ok, and says why with an outcome of the catalogue.
 select r.class, r.refusal_no, r.outcome
 from ledger.refusal as r
@@ -484,9 +595,13 @@ where t.final_state not in ('confirmed', 'cancelled', 'lapsed')
    or exists (
        select from ledger.attempt as a
        where a.class = t.class and a.campaign_id = t.campaign_id
+   )
+   or exists (
+       select from ledger.operation as o
+       where o.class = t.class and o.campaign_id = t.campaign_id
    );
 
--- Whatever an admin made of a class, target or enrolment stands in the log of the configuration.
+-- Whatever an admin made of a class, target, enrolment or authority stands in the log of the configuration.
 select k.class, 'class' as subject, k.class as name
 from ledger.class as k
 where not exists (
@@ -506,4 +621,13 @@ from ledger.enrolment as e
 where not exists (
     select from ledger.config_event as f
     where f.class = e.class and f.action = 'enrol' and f.subject = e.principal
+)
+union all
+select a.class, 'authority', concat_ws(' ', a.duty, a.kind, a.target)
+from ledger.authority as a
+where not exists (
+    select from ledger.config_event as f
+    where f.class = a.class
+      and f.action = 'authorise'
+      and f.subject = concat_ws(' ', a.duty, a.kind, a.target)
 );
