@@ -15,6 +15,8 @@ import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 from psycopg.types.json import Jsonb
 
+from tests.pytest.sessions.conftest import moved
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -27,6 +29,13 @@ Value = str | bytes | None
 RESULT = {"base": "b", "commit": "c"}
 EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": "\\x" + "65" * 32}
 REFUSALS = "refusal"
+AUTHORITY = {"p_duty": "worker", "p_kind": "http.post", "p_target": "https://service.invalid/*"}
+OPERATION = {
+    "p_kind": "http.post",
+    "p_target": "https://service.invalid/a",
+    "p_fingerprint": "f",
+}
+EFFECT = {"p_result": "{}", "p_read_back": "{}", "p_result_text": "{}"}
 
 
 class Parameter(NamedTuple):
@@ -54,6 +63,11 @@ class Said(NamedTuple):
     message: str = ""
     help: str = ""
     context: str = ""
+
+
+def _text(value: object) -> Value:
+    """Return a value as the protocol has it."""
+    return None if value is None else str(value)
 
 
 def functions(ledger: Ledger) -> list[Function]:
@@ -101,6 +115,11 @@ class Legal:
         worker, verifier = ledger.once("worker"), ledger.once("verifier")
 
         promoting = self._promoting(worker, verifier)
+        ((promoted,),) = ledger.look(
+            "select target from audit.campaigns where campaign_id = %s", promoting["p_campaign_id"]
+        )
+        assert moved(verifier, promoting, promoted) == "ok"
+        effects = self._effects(worker)
         accepted = self._promoting(worker, verifier)
         self._leave(accepted)
         ledger.campaigns()
@@ -125,6 +144,37 @@ class Legal:
         calls: dict[str, tuple[str, Mapping[str, object]]] = {
             "allow_repeat": ("admin", saw | reason | {"p_fingerprint": "f"}),
             "api_version": ("worker", {}),
+            "authorise": ("admin", AUTHORITY | {"p_is_standalone": "true", "p_limit": None}),
+            "begin_operation": (
+                "worker",
+                OPERATION
+                | dict.fromkeys(("p_campaign_id", "p_generation", "p_token"))
+                | {"p_operation_token": uuid4(), "p_key": "a new key", "p_ordinal": 1}
+                | {"p_expected": "{}", "p_label": "a label", "p_lease_for": "10 minutes"},
+            ),
+            "complete_operation": ("worker", effects["started"] | reason | EFFECT),
+            "deauthorise": ("admin", AUTHORITY),
+            "expire_operations": ("reaper", {"p_limit": 10}),
+            "fail_operation": ("worker", effects["started"] | reason | EFFECT),
+            "get_operation": ("worker", effects["begun"]),
+            "list_operations": (
+                "worker",
+                {"p_state": "pending", "p_after_key": "a", "p_after_at": "2026-01-01 00:00+00"}
+                | {"p_limit": 10},
+            ),
+            "mark_operation_unknown": (
+                "worker",
+                effects["started"] | reason | {"p_diagnostic": "{}"},
+            ),
+            "operation_history": ("worker", effects["begun"]),
+            "prune_operations": ("reaper", {"p_limit": 10, "p_older_than": "60 days"}),
+            "release_operation": ("worker", effects["begun"] | reason),
+            "renew_operation": ("worker", effects["begun"] | {"p_lease_for": "10 minutes"}),
+            "resolve_operation": (
+                "worker",
+                effects["unknown"] | reason | EFFECT | {"p_state": "completed", "p_token": uuid4()},
+            ),
+            "start_operation": ("worker", effects["begun"]),
             "begin_observation": ("sensor", {"p_target": target, "p_token": uuid4()}),
             "brief": ("worker", leased),
             "bundle": ("verifier", verifying),
@@ -172,16 +222,7 @@ class Legal:
             "outdate": ("verifier", promoting | reason),
             "park": ("admin", saw | reason),
             "pause": ("admin", reason),
-            "promote": (
-                "verifier",
-                promoting
-                | {
-                    "p_old_value": "b",
-                    "p_new_value": "c",
-                    "p_fence_value": "f",
-                    "p_read_back": "c",
-                },
-            ),
+            "promote": ("verifier", promoting),
             "prune": ("admin", {"p_limit": 10}),
             "reap": ("reaper", {"p_limit": 10}),
             "redrive": (
@@ -223,11 +264,27 @@ class Legal:
         for name, (_, given) in calls.items():
             known = {"p_class": ledger.klass, **given}
             self._arguments[name] = {
-                parameter.name: str(known[parameter.name])
+                parameter.name: _text(known[parameter.name])
                 for parameter in self.functions[name].parameters
             }
 
     # The states
+
+    def _effects(self, worker: Session) -> dict[str, dict[str, object]]:
+        """Return what names an operation without a campaign in each state."""
+        self.ledger.admin.done("authorise", **AUTHORITY, p_is_standalone=True)
+        effects: dict[str, dict[str, object]] = {}
+        for state in ("begun", "started", "unknown"):
+            token = uuid4()
+            row = worker.done("begin_operation", **OPERATION, p_operation_token=token, p_key=state)
+            named = {"p_operation_key": row["operation_key"], "p_operation_token": token}
+            if state != "begun":
+                row = worker.done("start_operation", **named)
+            if state == "unknown":
+                row = worker.done("mark_operation_unknown", **named, p_reason="no answer")
+            fence = {"p_incarnation": row["incarnation"], "p_revision": row["revision"]}
+            effects[state] = named | fence
+        return effects
 
     def _submitted(self, worker: Session) -> None:
         held = worker.claimed()
