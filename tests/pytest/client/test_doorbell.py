@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import threading
@@ -115,20 +116,29 @@ def heard(
 # -- hearing ---------------------------------------------------------------------------------------
 
 
-def test_a_ring_is_followed_by_a_look_and_one_for_another_class_is_not(
-    world: World, superuser: Superuser
-) -> None:
-    god = superuser(world.database)
-    with heard(world, god) as loop:
-        Worker(world.connect("worker")).ring("other")
-        god.execute("notify fencepost")
-        god.execute(f"notify fencepost, '{CLASS}x'")
-        god.execute(f"notify elsewhere, '{CLASS}'")
+def test_a_ring_is_followed_by_a_look(world: World, superuser: Superuser) -> None:
+    with heard(world, superuser(world.database)) as loop:
         Reaper(world.connect("reaper")).ring(CLASS)
         loop.waits_for_look(3)
         Worker(world.connect("worker")).ring(CLASS)
         loop.waits_for_look(4)
         assert loop.looks == 4
+
+
+def test_what_rings_for_another_class_is_not_heard(world: World, superuser: Superuser) -> None:
+    god = superuser(world.database)
+    with Doorbell(listening(world), CLASS) as bell, Interrupt() as interrupt:
+        assert bell.wait(30, interrupt), "who listens only now looks once"
+        bell.clear()
+        for _ in range(2):
+            with god.transaction():
+                for number in range(100):
+                    god.execute("select pg_notify('fencepost', %s)", (f"{CLASS}{number}",))
+                god.execute("notify fencepost")
+                god.execute("select pg_notify('elsewhere', %s)", (CLASS,))
+                god.execute("select pg_notify('fencepost', %s)", (CLASS,))
+            assert bell.wait(30, interrupt)
+            assert os.eventfd_read(bell._bell) == 1, "the last of them, and no other"
 
 
 def test_a_ring_during_a_look_is_not_missed(world: World, superuser: Superuser) -> None:
