@@ -67,7 +67,9 @@ select is_empty(
        cross join lateral unnest(f.proargtypes) as a (type)
        where f.is_kernel
          and a.type in ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype,
-                        'time'::regtype, 'timetz'::regtype) $$,
+                        'time'::regtype, 'timetz'::regtype)
+         -- A page goes on after the row before, of which the ledger told the time.
+         and f.signature::regproc <> 'kernel.list_operations'::regproc $$,
     'no kernel function is told a time: its callers name durations, and the clock is the server''s'
 );
 select is_empty(

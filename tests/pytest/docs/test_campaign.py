@@ -84,7 +84,7 @@ def answers() -> dict[str, set[str]]:
     for section in text.split("\n### ")[1:]:
         said = re.search(r"\* \*\*Answers\*\*: (.*)", section)
         if said:
-            words = set(re.findall(r"\w+", said[1]))
+            words = set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", said[1])))
             found[section.split("\n")[0]] = (outcomes & words) - {"ok"}
     return found
 

@@ -1,12 +1,15 @@
 """The smallest configuration that is complete, and a life in it, from red to confirmed.
 
-One class with one seat, one target, one principal for each duty, and in the end one bundle.
+One class with one seat, one target, one authority, one principal for each duty, and in the end one
+bundle.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from tests.pytest.sessions.conftest import moved
 
 if TYPE_CHECKING:
     from tests.pytest.sessions.conftest import Ledger
@@ -38,7 +41,7 @@ def observed(ledger: Ledger, *, is_green: bool) -> dict[str, Any]:
 
 
 def test_one_of_each_is_enough(ledger: Ledger, submission: dict[str, Any]) -> None:
-    ledger.define_class(seats=1)
+    ledger.define_class(seats=1, promotes=True)
     ledger.define_target(observe_every="1 second")
     worker, verifier = ledger.session("worker"), ledger.session("verifier")
 
@@ -62,18 +65,21 @@ def test_one_of_each_is_enough(ledger: Ledger, submission: dict[str, Any]) -> No
         p_exit_code=0,
         **EVIDENCE,
     )
-    assert judged["state"] == "verified"
+    assert judged["state"] == "promoting"
+    assert moved(verifier, held, "target", submission["p_result"].obj["commit"]) == "ok"
+    assert verifier.done("promote", **held)["state"] == "verified"
 
     closed = observed(ledger, is_green=True)
     assert (closed["note"], closed["state"]) == ("confirm", "confirmed")
     assert closed["campaign_id"] == opened["campaign_id"]
     assert ledger.moves(opened["campaign_id"]) == [
-        *("open", "claim", "submit", "claim_verification", "accept", "confirm"),
+        *("open", "claim", "submit", "claim_verification", "accept", "promote", "confirm"),
     ]
 
     # That is all there was: a superuser moved nothing, and nothing more was configured.
     counts = {name: len(rows) for name, rows in ledger.dump().items()}
-    ones = ("class", "seat", "target", "campaign", "attempt", "bundle", "verdict")
+    ones = ("class", "seat", "target", "authority", "campaign", "attempt", "bundle", "verdict")
+    ones = (*ones, "operation")
     assert {name: counts[name] for name in ones} == dict.fromkeys(ones, 1)
     assert (counts["enrolment"], counts["observation"], counts["refusal"]) == (3, 2, 0)
     assert ledger.look("select duty from ledger.enrolment order by duty") == [
