@@ -216,6 +216,32 @@ def test_an_effect_longer_than_its_lease_keeps_it(office: Office) -> None:
     play(office, act)
 
 
+def test_a_renewal_is_not_cut_off_when_the_effect_ends(office: Office) -> None:
+    class Slow(AsyncStore):
+        renewing: asyncio.Event
+        renewed = 0
+
+        async def renew(self, claim: Claim, **named: Any) -> Claim:
+            self.renewing.set()
+            for _ in range(20):  # the effect ends meanwhile
+                await asyncio.sleep(0)
+            renewed = await super().renew(claim, **named)
+            self.renewed += 1
+            return renewed
+
+    async def act(runner: AsyncEffectRunner, store: Slow) -> None:
+        store.renewing = asyncio.Event()
+
+        async def until_it_renews(_: Context) -> Completed:
+            await store.renewing.wait()
+            return Completed(result=1)
+
+        ended = await runner.run("k", "f", until_it_renews, lease_for=SECOND)
+        assert (ended.state, store.renewed) == ("completed", 1)
+
+    play(office, act, Slow)
+
+
 def test_a_lost_answer_to_the_start_does_not_begin_an_effect_whose_lease_is_over(
     office: Office,
 ) -> None:

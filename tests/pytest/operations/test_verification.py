@@ -132,6 +132,7 @@ def test_a_database_that_cannot_be_used_is_no_success(office: Office, tmp_path: 
     )
     assert done.returncode == 1
     assert "FAILED postgres claim:repeat" in done.stdout
+    assert "FAILED postgres lease:started-is-unknown" in done.stdout
     assert run("evidence", "evidence.json", folder=tmp_path).returncode == 0
     required = run("evidence", "--require-success", "evidence.json", folder=tmp_path)
     assert required.returncode == 1

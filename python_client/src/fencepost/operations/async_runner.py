@@ -221,7 +221,15 @@ class AsyncEffectRunner:
             result = await self._record(claim, Failed(reason=NOT_BEGUN))
             return replace(result, is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
-        renewal = asyncio.create_task(self._renew(claim, lease_for))
+        done = asyncio.Event()
+        renewal = asyncio.create_task(self._renew(claim, lease_for, done))
+
+        async def ended(outcome: Outcome, *, hurry: bool = False) -> RunResult:
+            # A renewal is waited for: cut off half-way, it could leave the connection busy.
+            done.set()
+            await renewal
+            return await self._record(claim, outcome, hurry=hurry)
+
         try:
             outcome = await self._outcome(execute, context, cancel, cancel_diagnostic, on_error)
         except BaseException as error:
@@ -229,18 +237,9 @@ class AsyncEffectRunner:
             reason = IN_FLIGHT if isinstance(error, asyncio.CancelledError) else "interrupted"
             unknown = Unknown(reason=reason_of(error, reason), diagnostic=cancel_diagnostic)
             with contextlib.suppress(OutcomeNotRecorded, asyncio.CancelledError):
-                await _to_its_end(self._ended(renewal, claim, unknown, hurry=True))
+                await _to_its_end(ended(unknown, hurry=True))
             raise
-        return await _to_its_end(self._ended(renewal, claim, outcome))
-
-    async def _ended(
-        self, renewal: asyncio.Task[None], claim: Claim, outcome: Outcome, *, hurry: bool = False
-    ) -> RunResult:
-        """Renew no more, and write down how it ended. Not to be cancelled half-way."""
-        renewal.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await renewal
-        return await self._record(claim, outcome, hurry=hurry)
+        return await _to_its_end(ended(outcome))
 
     async def _outcome(
         self,
@@ -317,10 +316,14 @@ class AsyncEffectRunner:
             return found is not None and found.operation_state == State.UNKNOWN
         return True
 
-    async def _renew(self, claim: Claim, lease_for: timedelta | None) -> None:
+    async def _renew(self, claim: Claim, lease_for: timedelta | None, done: asyncio.Event) -> None:
         while claim.runs_out_at is not None:
             left = claim.runs_out_at - clock.now()
-            await asyncio.sleep(max(0.1, left / 3 * random.uniform(0.9, 1.0)))  # noqa: S311
+            pause = max(0.1, left / 3 * random.uniform(0.9, 1.0))  # noqa: S311 - not a secret
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), pause)
+            if done.is_set():
+                return
             try:
                 claim = await self._store.renew(claim, lease_for=lease_for)
             except Exception as error:  # noqa: BLE001

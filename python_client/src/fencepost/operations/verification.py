@@ -23,7 +23,7 @@ from fencepost.session import connect
 
 from .base import OperationStore
 from .evidence import Check
-from .records import ABSENT, Completed, Failed, State, Unknown
+from .records import ABSENT, Claim, Completed, Failed, State, Unknown
 from .runner import REPLAYED, RESOLVED, Context, EffectRunner, run_queue_effect
 from .store import Store
 
@@ -47,6 +47,16 @@ class Findings:
 
     passed: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def look(self, checks: dict[str, Callable[[], None]]) -> None:
+        """Make *checks*, one after the other."""
+        for name, check in checks.items():
+            try:
+                check()
+            except (NotAsPromised, KernelError) as error:
+                self.failed[name] = str(error)
+            else:
+                self.passed.append(name)
 
     def check(self, **facts: str) -> Check:
         """Return them as evidence."""
@@ -87,7 +97,12 @@ class Verification:
     def postgres(self) -> Findings:
         """Check what one connection can show."""
         with self._stores() as store, self._reapers() as reaper:
-            return _findings(
+            found = Findings()
+            found.look({"prune:bounded": lambda: self._prune(store, reaper)})
+            # Their leases run out while the other checks are made.
+            unstarted = self._short(store)
+            started = self._short(store, is_started=True)
+            found.look(
                 {
                     "claim:repeat": lambda: self._repeat(store),
                     "conflict:reveals-nothing": lambda: self._conflict(store),
@@ -97,33 +112,39 @@ class Verification:
                     "unknown:diagnostic-kept": lambda: self._unknown(store),
                     "unknown:stale-fence": lambda: self._stale_fence(store),
                     "unknown:resolved": lambda: self._resolved(store),
-                    "lease:reclaimed-unstarted": lambda: self._reclaimed(store),
-                    "lease:started-is-unknown": lambda: self._started(store, reaper),
                     "aba:incarnation": lambda: self._aba(store),
-                    "prune:bounded": lambda: self._prune(store, reaper),
+                    "lease:reclaimed-unstarted": lambda: self._reclaimed(store, unstarted),
+                    "lease:started-is-unknown": lambda: self._started(store, reaper, started),
                 }
             )
+        return found
 
     def integration(self) -> Findings:
         """Check what takes several connections at the same time."""
-        return _findings(
+        with self._stores() as store:
+            short = self._short(store)
+        found = Findings()
+        found.look(
             {
                 "claim:atomic": self._atomic,
-                "claim:atomic-takeover": self._atomic_takeover,
                 "token:stranger-refused": self._stranger,
                 "resolve:once": self._resolved_once,
+                "claim:atomic-takeover": lambda: self._atomic_takeover(short),
             }
         )
+        return found
 
     def queue(self) -> Findings:
         """Check the runner: one effect, whatever becomes of its acknowledgement."""
         with self._stores() as store:
-            return _findings(
+            found = Findings()
+            found.look(
                 {
                     "queue:authoritative": lambda: self._acknowledged(store),
                     "queue:ambiguous-kept": lambda: self._unacknowledged(store),
                 }
             )
+        return found
 
     # -- one connection ----------------------------------------------------------------------------
 
@@ -184,10 +205,10 @@ class Verification:
         _expect(answer.status.value == "replay", f"not a replay: {answer.status.value}")
         _expect(answer.operation.result == [1], "another result came back")
 
-    def _reclaimed(self, store: OperationStore) -> None:
-        key = self._key()
-        first = store.claim(key, "f", lease_for=_SHORT)
-        second = self._until(lambda: store.claim(key, "f"), lambda claim: claim.is_owner)
+    def _reclaimed(self, store: OperationStore, first: Claim | None) -> None:
+        if first is None:
+            raise NotAsPromised("there is no lease to take over")
+        second = self._until(lambda: store.claim(first.key, "f"), lambda claim: claim.is_owner)
         _expect(first.token != second.token, "the claim was not a new one")
         try:
             store.complete(first)
@@ -196,9 +217,10 @@ class Verification:
             return
         raise NotAsPromised("an owner of before could complete it")
 
-    def _started(self, store: OperationStore, reaper: OperationStore) -> None:
-        key = self._key()
-        store.start(store.claim(key, "f", lease_for=_SHORT))
+    def _started(self, store: OperationStore, reaper: OperationStore, claim: Claim | None) -> None:
+        if claim is None:
+            raise NotAsPromised("there is no lease to outlive")
+        key = claim.key
         # By the reaper, or by whoever claims it next.
         self._until(
             lambda: (reaper.expire(), store.claim(key, "f"))[1],
@@ -243,16 +265,17 @@ class Verification:
         with self._stores() as store:
             store.fail(winners[0], "verification")
 
-    def _atomic_takeover(self) -> None:
-        key = self._key()
+    def _atomic_takeover(self, claim: Claim | None) -> None:
+        if claim is None:
+            raise NotAsPromised("there is no lease to take over")
+        key = claim.key
+        claims = self._until(
+            lambda: self._rush(lambda rival: rival.claim(key, "f")),
+            lambda found: any(claim.is_owner for claim in found),
+        )
+        winners = [claim for claim in claims if claim.is_owner]
+        _expect(len(winners) == 1, f"{len(winners)} of {RIVALS} took it over")
         with self._stores() as store:
-            store.claim(key, "f", lease_for=_SHORT)
-            claims = self._until(
-                lambda: self._rush(lambda rival: rival.claim(key, "f")),
-                lambda found: any(claim.is_owner for claim in found),
-            )
-            winners = [claim for claim in claims if claim.is_owner]
-            _expect(len(winners) == 1, f"{len(winners)} of {RIVALS} took it over")
             store.fail(winners[0], "verification")
 
     def _stranger(self) -> None:
@@ -338,6 +361,16 @@ class Verification:
         self._count += 1
         return f"verify:{self._run}:{self._count:03d}"
 
+    def _short(self, store: OperationStore, *, is_started: bool = False) -> Claim | None:
+        """Return a claim whose lease is soon over; ``None`` where it could not be had."""
+        try:
+            claim = store.claim(self._key(), "f", lease_for=_SHORT)
+            if is_started:
+                store.start(claim)
+        except KernelError:
+            return None
+        return claim
+
     def _made_unknown(self, store: OperationStore, key: str, claim: Any = None) -> None:
         store.mark_unknown(claim or store.claim(key, "f"), "verification", {"seen": 1})
 
@@ -395,18 +428,6 @@ def server_facts(conninfo: str) -> dict[str, str]:
         "serverVersion": str(row[0])[:64],
         "isolation": str(row[1]),
     }
-
-
-def _findings(checks: dict[str, Callable[[], None]]) -> Findings:
-    found = Findings()
-    for name, check in checks.items():
-        try:
-            check()
-        except (NotAsPromised, KernelError) as error:
-            found.failed[name] = str(error)
-        else:
-            found.passed.append(name)
-    return found
 
 
 def _expect(truth: object, otherwise: str) -> None:
