@@ -296,7 +296,9 @@ def test_of_two_reconcilers_the_first_stands(started: tuple[Ledger, Session, UUI
     assert row(ledger, "key") == ("failed", 4)
 
 
-def test_a_key_that_is_pruned_meanwhile_is_begun_anew(started: tuple[Ledger, Session, UUID]) -> None:
+def test_a_key_that_is_pruned_meanwhile_is_begun_anew(
+    started: tuple[Ledger, Session, UUID],
+) -> None:
     ledger, anna, token = started
     old = anna.done("complete_operation", **of("key", token))
     ledger.tick("31 days")
@@ -458,9 +460,7 @@ def test_of_two_promotions_to_one_place_one_is_started(ledger: Ledger, end: str)
             **EVIDENCE,
         )
         token = uuid4()
-        operation = push(
-            verifier, held, token, p_kind="promote", p_target="/srv/r#refs/heads/main"
-        )
+        operation = push(verifier, held, token, p_kind="promote", p_target="/srv/r#refs/heads/main")
         verifier.commit()
         assert operation["status"] == "owner"
         begun.append(of(operation["operation_key"], token))
