@@ -75,8 +75,13 @@ create index operation_campaign_ix
     on ledger.operation (class, campaign_id)
     where campaign_id is not null;
 
--- Pages by state and age; what is pending past its lease; what is old enough to prune.
+-- Pages by state and age; what is old enough to prune.
 create index operation_state_ix on ledger.operation (class, state, updated_at, operation_key);
+
+-- What is pending past its lease: the reaper asks for it again and again.
+create index operation_lease_ix
+    on ledger.operation (class, lease_expires_at)
+    where state = 'pending' and lease_expires_at is not null;
 
 -- One promotion at a time is under way on a ref, or may have been, whichever campaign owns it.
 create unique index operation_promotion_uq

@@ -4,7 +4,7 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function kernel.check(text);
+drop function kernel."check"(text);
 drop function ledger.check_operations(text);
 drop function ledger.check_attempts(text);
 drop function ledger.check_events(text);

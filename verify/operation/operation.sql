@@ -53,6 +53,7 @@ $list$ as columns, $list$
     operation_state_is_known
 $list$ as constraints, $list$
     operation_campaign_ix (class, campaign_id): campaign_id is not null
+    operation_lease_ix (class, lease_expires_at): state = 'pending' and lease_expires_at is not null
     operation_promotion_uq unique (class, target): $list$
     || $list$kind = 'promote' and (state = 'unknown' $list$
     || $list$or state = 'pending' and started_at is not null)

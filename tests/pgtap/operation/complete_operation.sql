@@ -3,7 +3,7 @@
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/operation.psql
-select plan(62);
+select plan(65);
 
 select testing.callable_by('kernel.complete_operation', 'worker', 'verifier');
 select testing.allows_operations('fix');
@@ -15,10 +15,10 @@ select testing.clock_passes('1 minute');
 select testing.operation() as before \gset
 set local session authorization worker_1;
 select results_eq(
-    format('select outcome, duplicate, moved, operation_state, revision, result, read_back, reason, '
-           'result_text, lease_expires_at, updated_at, reconciled_by from (%s) as c',
-           testing.on_operation('complete_operation', '{"p_result": {"id": 7}, "p_reason": "at last",
-               "p_read_back": {"paid": true, "at": 9}, "p_result_text": "{ \"id\": 7 }\n"}')),
+    format('select outcome, duplicate, moved, operation_state, revision, result, read_back, '
+           'reason, result_text, lease_expires_at, updated_at, reconciled_by from (%s) as c',
+           testing.on_operation('complete_operation', '{"p_result": {"id": 7},
+               "p_reason": "at last", "p_read_back": {"paid": true, "at": 9}, "p_result_text": "{ \"id\": 7 }\n"}')),
     $$ select 'ok'::text, false, true, 'completed'::text, 3, '{"id": 7}'::jsonb,
               '{"paid": true, "at": 9}'::jsonb, 'at last'::text, E'{ "id": 7 }\n'::text,
               null::timestamptz, testing.clock(), null::name $$,
@@ -61,6 +61,17 @@ from (values
     ('{"p_read_back": {"paid": true}}', 'read-back'),
     ('{"p_result_text": "{ \"id\": 7 }"}', 'text')
 ) as c (change, what);
+select testing.refused(
+    testing.on_operation('complete_operation', '{"p_result": {"id": 7}, "p_reason": "at last",
+        "p_read_back": {"paid": true, "at": 9}, "p_result_text": "{ \"id\": 7 }\n"}', 'pay-1', 'fix',
+        'of worker_2'), 'not_holder', 'with another token it is nobody''s repeat'
+);
+set local session authorization worker_2;
+select testing.refused(
+    testing.on_operation('complete_operation', '{"p_result": {"id": 7}, "p_reason": "at last",
+        "p_read_back": {"paid": true, "at": 9}, "p_result_text": "{ \"id\": 7 }\n"}'),
+    'not_holder', 'nor is what another principal says with this one'
+);
 reset session authorization;
 
 -- == absent, null, and to the byte ================================================================
@@ -180,6 +191,15 @@ select results_eq(
        join ledger.operation as o using (class, operation_key)
        where operation_key = 'key unknown' and event_no = 4 $$,
     $$ values (true, null::text) $$, 'one that was unknown is so no more: late, but known'
+);
+
+select testing.posted('started', 'diagnosed');
+select testing.must('worker_1', testing.on_operation(
+    'mark_operation_unknown', '{"p_diagnostic": {"request": "r-9"}}', 'diagnosed'));
+select testing.must('worker_1', testing.on_operation('complete_operation', '{}', 'diagnosed'));
+select is(
+    (testing.operation('diagnosed')).diagnostic, '{"request": "r-9"}',
+    'D17: what was written down to find out is kept'
 );
 
 -- == late =========================================================================================

@@ -22,8 +22,8 @@ from (values
 ) as s (key, told);
 set local session authorization verifier_1;
 select results_eq(
-    format('select status, result, result is not null, principal, incarnation, reason, retry_after, '
-           'message from (%s) as g', testing.getting('completed')),
+    format('select status, result, result is not null, principal, incarnation, reason, '
+           'retry_after, message from (%s) as g', testing.getting('completed')),
     $$ select null::text, '{"id": 7}'::jsonb, true, 'worker_1'::name,
               (testing.operation('completed')).incarnation, null::text, null::interval,
               null::text $$,

@@ -40,7 +40,7 @@ begin
         loop
             v_keys := v_keys || v_row.operation_key;
         end loop;
-        exit when v_row.operation_key is null;
+        exit when v_row.operation_key is null or cardinality(v_keys) > 100;
         v_last := v_row;
     end loop;
     return array_to_string(v_keys, '|');

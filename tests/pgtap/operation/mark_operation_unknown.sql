@@ -10,8 +10,8 @@ select testing.allows_operations('fix');
 select testing.posted('started');
 set local session authorization worker_1;
 select results_eq(
-    format('select outcome, duplicate, moved, operation_state, revision, diagnostic, result, reason, '
-           'lease_expires_at from (%s) as f',
+    format('select outcome, duplicate, moved, operation_state, revision, diagnostic, result, '
+           'reason, lease_expires_at from (%s) as f',
            testing.on_operation('mark_operation_unknown', '{"p_reason": "cut off",
                                                             "p_diagnostic": {"request": "r-9"}}')),
     $$ values ('ok'::text, false, true, 'unknown'::text, 3, '{"request": "r-9"}'::jsonb,

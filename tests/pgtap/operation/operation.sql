@@ -16,8 +16,9 @@ select is(
 )
 from unnest(array['ledger.operation', 'ledger.operation_event']) as t (name);
 select is(
-    (select count(*) from pg_indexes as i where i.tablename = 'operation' and length(i.indexname) < 63),
-    4::bigint, 'D15: its table and its four indexes have names of their own'
+    (select count(*) from pg_indexes as i
+     where i.tablename = 'operation' and length(i.indexname) < 63),
+    5::bigint, 'D15: its table and its five indexes have names of their own'
 );
 
 alter table ledger.operation disable trigger user;

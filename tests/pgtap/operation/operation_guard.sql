@@ -1,5 +1,5 @@
--- ledger.operation changes by a legal move of the session's own duty, or not at all, whoever sits at
--- the keyboard; its history holds what happened, and nothing else.
+-- ledger.operation changes by a legal move of the session's own duty, or not at all, whoever sits
+-- at the keyboard; its history holds what happened, and nothing else.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/operation.psql
@@ -42,7 +42,8 @@ create function testing.made_by_hand()
     language sql
 as $fn$
     select format('%s: %s to %s', e.event, k.key, t.state)
-    from unnest(array['pending', 'started', 'completed', 'failed', 'unknown', 'released']) as k (key)
+    from unnest(array['pending', 'started', 'completed', 'failed', 'unknown', 'released'])
+        as k (key)
     cross join (
         select distinct t.event from ledger.operation_transition as t
         union select 'skip'
@@ -63,8 +64,8 @@ select is_empty('select testing.made_by_hand()', 'nor while other triggers are o
 set local session_replication_role = origin;
 
 grant usage on schema ledger to worker_1, worker_2, verifier_1, reaper_1, admin_1, sensor_1;
-grant select, insert, update, delete on ledger.operation to worker_1, worker_2, verifier_1, reaper_1,
-    admin_1, sensor_1;
+grant select, insert, update, delete on ledger.operation to worker_1, worker_2, verifier_1,
+    reaper_1, admin_1, sensor_1;
 grant select on ledger.operation_transition, ledger.operation_event to worker_1, worker_2,
     verifier_1, reaper_1, admin_1, sensor_1;
 create function testing.legal_for(p_duty text, p_is_owner boolean)
@@ -128,7 +129,8 @@ cross join (values
 ) as c (change, message);
 select testing.raises(
     format('update ledger.operation as o set last_event = ''complete'', state = ''completed'', '
-           'lease_expires_at = null, revision = %s where o.operation_key = ''started''', r.revision),
+           'lease_expires_at = null, revision = %s where o.operation_key = ''started''',
+           r.revision),
     'KN901', null, 'a move takes the revision up by one, not to ' || r.revision
 )
 from (values ('o.revision'), ('o.revision + 2'), ('1')) as r (revision);
@@ -137,7 +139,8 @@ select testing.raises(
            'where o.operation_key = ''pending''', c.change),
     'KN901', null, 'a start ' || c.what
 )
-from (values ('', 'says when'), (', state = ''completed''', 'is a move of its own')) as c (change, what);
+from (values ('', 'says when'), (', state = ''completed''', 'is a move of its own'))
+    as c (change, what);
 select is(
     testing.by_hand('released', 'begin', 'pending', c.change), c.code,
     'what is begun anew ' || c.what
@@ -166,7 +169,8 @@ select testing.raises(
 )
 from (values
     ('o.lease_expires_at', 'an operation is renewed by its owner, to a later end', 'no repeat'),
-    ('o.lease_expires_at - interval ''1 s''', null, 'to no earlier end'), ('null', null, 'not to none')
+    ('o.lease_expires_at - interval ''1 s''', null, 'to no earlier end'),
+    ('null', null, 'not to none')
 ) as c (change, message, what);
 select lives_ok(
     $$ update ledger.operation as o set lease_expires_at = o.lease_expires_at + interval '1 s'
@@ -189,7 +193,8 @@ $fn$;
 set local session authorization worker_2;
 select is(testing.takes('pending', t.at), t.code, t.what)
 from (values
-    ('o.lease_expires_at - interval ''1 us''', 'KN901', 'nobody takes it over before its lease ends'),
+    ('o.lease_expires_at - interval ''1 us''', 'KN901',
+     'nobody takes it over before its lease ends'),
     ('o.lease_expires_at', 'none', 'but then')
 ) as t (at, code, what);
 select is(testing.takes('started', 'o.lease_expires_at'), 'KN901', 'nor what was started');
@@ -242,7 +247,8 @@ create function testing.gone(p_who text)
 as $fn$
     select testing.raises(
         format('delete from ledger.operation where operation_key = %L', s.state), 'KN901',
-        'DELETE of an operation is refused', format('one that is %s is not deleted by %s', s.state, p_who)
+        'DELETE of an operation is refused',
+        format('one that is %s is not deleted by %s', s.state, p_who)
     )
     from unnest(array['pending', 'started', 'completed', 'unknown', 'released']) as s (state)
     union all
@@ -280,7 +286,9 @@ exception
 end
 $fn$;
 set local session authorization reaper_1;
-select is(testing.deletes(s.key), s.code, format('what a reaper deletes by hand: %s, %s', s.key, s.code))
+select is(
+    testing.deletes(s.key), s.code, format('what a reaper deletes by hand: %s, %s', s.key, s.code)
+)
 from (values
     ('pending', 'KN901'), ('started', 'KN901'), ('unknown', 'KN901'), (:'push', 'KN901'),
     ('completed', 'none'), ('failed', 'none'), ('released', 'none')

@@ -40,13 +40,15 @@ from (values
 -- == blank ========================================================================================
 
 select is(ledger.is_blank(chr(c.code)), true, format('U+%s is blank', upper(to_hex(c.code))))
-from unnest(array[9, 10, 11, 12, 13, 32, 160, 5760, 8232, 8233, 8239, 8287, 12288, 65279]) as c (code);
+from unnest(array[9, 10, 11, 12, 13, 32, 160, 5760, 8232, 8233, 8239, 8287, 12288, 65279])
+    as c (code);
 select is(
     (select string_agg(upper(to_hex(c.code)), ' ') from generate_series(8192, 8202) as c (code)
      where not ledger.is_blank(chr(c.code))), null, 'and U+2000 to U+200A'
 );
 select is(ledger.is_blank(chr(c.code)), false, format('U+%s is not', upper(to_hex(c.code))))
-from unnest(array[1, 8, 14, 31, 95, 133, 173, 6158, 8191, 8203, 8204, 8205, 8288, 65278]) as c (code);
+from unnest(array[1, 8, 14, 31, 95, 133, 173, 6158, 8191, 8203, 8204, 8205, 8288, 65278])
+    as c (code);
 select is(ledger.is_blank(t.text), t.is_blank, t.what)
 from (values
     ('', true, 'nothing is blank'), (E' \t\u00A0\uFEFF\n', true, 'several of them are'),

@@ -3,7 +3,8 @@
 select plan(16);
 
 select results_eq(
-    $$ select format('%s: %s to %s', t.event, t.from_state, t.to_state), t.duties::text, t.is_started
+    $$ select format('%s: %s to %s', t.event, t.from_state, t.to_state), t.duties::text,
+              t.is_started
        from ledger.operation_transition as t
        order by t.event collate "C", t.from_state, t.to_state $$,
     $$ values

@@ -12,7 +12,8 @@ select testing.clock_passes('1 minute');
 set local session authorization worker_1;
 select results_eq(
     format('select outcome, duplicate, moved, operation_state, revision, reason, lease_expires_at '
-           'from (%s) as f', testing.on_operation('release_operation', '{"p_reason": "cancelled"}')),
+           'from (%s) as f',
+           testing.on_operation('release_operation', '{"p_reason": "cancelled"}')),
     $$ values ('ok'::text, false, true, 'released'::text, 2, 'cancelled'::text,
                null::timestamptz) $$,
     'D05: its owner gives it back before anything was done'

@@ -67,7 +67,8 @@ reset session authorization;
 
 select testing.posted('pending', 'mine');
 select testing.refused(
-    testing.on_operation('renew_operation', '{}', 'mine'), 'forbidden', 'is forbidden to a superuser'
+    testing.on_operation('renew_operation', '{}', 'mine'), 'forbidden',
+    'is forbidden to a superuser'
 );
 set local session authorization worker_elsewhere;
 select testing.refused(

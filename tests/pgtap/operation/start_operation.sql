@@ -1,5 +1,5 @@
--- kernel.start_operation records that an effect is about to be attempted: in a transaction after the
--- one that began it, under a live lease.
+-- kernel.start_operation records that an effect is about to be attempted: in a transaction after
+-- the one that began it, under a live lease.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/operation.psql
@@ -37,8 +37,8 @@ select testing.clock_passes('1 minute');
 select testing.operation() as before \gset
 set local session authorization worker_1;
 select results_eq(
-    format('select outcome, duplicate, moved, operation_key, operation_state, is_started, revision, '
-           'incarnation, updated_at, lease_expires_at from (%s) as s',
+    format('select outcome, duplicate, moved, operation_key, operation_state, is_started, '
+           'revision, incarnation, updated_at, lease_expires_at from (%s) as s',
            testing.on_operation('start_operation')),
     $$ select 'ok'::text, false, false, 'pay-1'::text, 'pending'::text, true, 2,
               (testing.operation()).incarnation, testing.clock(),
@@ -179,7 +179,8 @@ select is(
 
 select testing.posted('pending', 'mine');
 select testing.refused(
-    testing.on_operation('start_operation', '{}', 'mine'), 'forbidden', 'is forbidden to a superuser'
+    testing.on_operation('start_operation', '{}', 'mine'), 'forbidden',
+    'is forbidden to a superuser'
 );
 set local session authorization worker_elsewhere;
 select testing.refused(

@@ -1,4 +1,4 @@
--- kernel.authorise allows a duty to do operations of a kind to some targets, never to a target's own
+-- kernel.authorise allows a duty to do operations of a kind to some targets, but to no target's own
 -- place.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
@@ -102,8 +102,10 @@ from (values
     ('/srv/lexer.git', 'refs/heads/maintenance'), ('/srv/parser', 'refs/heads/main')
 ) as l (repository, ref);
 reset session authorization;
-select is(testing.act('admin_1', testing.defining('/srv/lexer.git', 'refs/heads/main')) ->> 'outcome',
-          'ok', 'elsewhere it is');
+select is(
+    testing.act('admin_1', testing.defining('/srv/lexer.git', 'refs/heads/main')) ->> 'outcome',
+    'ok', 'elsewhere it is'
+);
 set local session authorization admin_1;
 select testing.refused(
     testing.defining('/srv/lexer.git', 'refs/heads/m'), 'illegal', 'nor moved to where one could'
@@ -146,7 +148,8 @@ from (values
     ('{"p_is_standalone": "true", "p_target": "x", "p_limit": 1}', 'KN102', null, 'nor a limit'),
     ('{"p_limit": 0}', 'KN104', 'a limit of 0 is out of range', 'one at least'),
     ('{"p_limit": 1000001}', 'KN104', null, 'a million at most'),
-    ('{"p_kind": "promote"}', 'KN102', 'only a campaign''s verifier promotes', 'no worker to promote'),
+    ('{"p_kind": "promote"}', 'KN102', 'only a campaign''s verifier promotes',
+     'no worker to promote'),
     ('{"p_kind": "promote", "p_duty": "verifier", "p_target": "x", "p_is_standalone": "true"}',
      'KN102', null, 'nor anybody without a campaign')
 ) as m (changes, code, message, what);

@@ -27,7 +27,8 @@ select is(
     ledger.covers('{repository}#{campaign}', r.repository || '#17', 17, 2, r.repository), true,
     format('a repository named %s stands for itself', r.repository)
 )
-from unnest(array['a{campaign}', '{attempt}', '*', 'a*', '{repository}', 'a\1', '']) as r (repository);
+from unnest(array['a{campaign}', '{attempt}', '*', 'a*', '{repository}', 'a\1', ''])
+    as r (repository);
 select is(
     ledger.covers('{repository}#x', t.target, 17, 2, 'a*'), t.covers,
     format('and covers no more by that: %s', t.target)
@@ -98,7 +99,9 @@ select is(
 )
 from (values ('worker', 'k', 'xa'), ('verifier', 'k', null), ('worker', 'l', null))
     as a (duty, kind, pattern);
-select is((ledger.authority_over('ship', 'worker', 'k', 'xa')).target, null, 'each class has its own');
+select is(
+    (ledger.authority_over('ship', 'worker', 'k', 'xa')).target, null, 'each class has its own'
+);
 
 select finish();
 rollback;

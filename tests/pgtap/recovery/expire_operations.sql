@@ -37,7 +37,8 @@ select results_eq(
 select is_empty(testing.expired(), 'once');
 reset session authorization;
 select results_eq(
-    $$ select (e.operation_key || ' ' || e.event)::text collate "default", e.by_principal, e.is_late, e.at
+    $$ select (e.operation_key || ' ' || e.event)::text collate "default", e.by_principal,
+              e.is_late, e.at
        from ledger.operation_event as e
        where e.by_principal = 'reaper_1' order by 1 $$,
     $$ values ('pending release', 'reaper_1'::name, false, testing.clock()),

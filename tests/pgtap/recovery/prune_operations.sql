@@ -1,5 +1,5 @@
--- kernel.prune_operations removes what is of no campaign and ended long ago: oldest first, never what
--- is open or unknown.
+-- kernel.prune_operations removes what is of no campaign and ended long ago: oldest first, and never
+-- what is open or unknown.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/operation.psql

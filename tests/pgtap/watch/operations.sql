@@ -89,7 +89,9 @@ as $fn$
     select testing.act('auditor_1', format('select kernel.explain(%L, %s) as text', 'fix',
                                            testing.id())) ->> 'text'
 $fn$;
-select doesnt_match(testing.explained(), 'external operations', 'explain says nothing of known ones');
+select doesnt_match(
+    testing.explained(), 'external operations', 'explain says nothing of known ones'
+);
 select testing.must('reaper_1', $$ select * from kernel.reap('fix') $$);
 select matches(
     testing.explained(),
@@ -117,10 +119,12 @@ from (values
     ('ledger.operation_event', 'to_state = ''pending''', 'operation')
 ) as c (relation, change, found);
 select is(
-    testing.found(c.relation, c.statement), 'operation', format('check after one did: %s', c.statement)
+    testing.found(c.relation, c.statement), 'operation',
+    format('check after one did: %s', c.statement)
 )
 from (values
-    ('ledger.operation'::regclass, 'delete from ledger.operation where operation_key = ''unknown'''),
+    ('ledger.operation'::regclass,
+     'delete from ledger.operation where operation_key = ''unknown'''),
     ('ledger.operation_event', 'delete from ledger.operation_event where event_no = 1'),
     ('ledger.operation_event', 'delete from ledger.operation_event where event_no = 3'),
     ('ledger.operation_event',

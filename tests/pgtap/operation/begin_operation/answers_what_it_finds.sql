@@ -29,8 +29,8 @@ select results_eq(
     'select * from testing.steps()', array['1 begin: none to pending'], 'which is in the history'
 );
 select row_eq(
-    $$ select e.incarnation, e.revision, e.by_principal, e.owner, e.campaign_id, e.is_late, e.reason,
-              e.at, e.epoch, e.xid
+    $$ select e.incarnation, e.revision, e.by_principal, e.owner, e.campaign_id, e.is_late,
+              e.reason, e.at, e.epoch, e.xid
        from ledger.operation_event as e $$,
     row((testing.operation()).incarnation, 1, 'worker_1'::name, 'worker_1'::name, null::bigint,
         false, null::text, :'now'::timestamptz, 0, pg_current_xact_id()),

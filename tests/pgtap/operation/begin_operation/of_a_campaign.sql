@@ -1,5 +1,5 @@
--- kernel.begin_operation for an attempt: under the lease of the campaign, whose life it shares, under
--- a key that the kernel derives.
+-- kernel.begin_operation for an attempt: under the lease of the campaign, whose life it shares, and
+-- under a key that the kernel derives.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
@@ -42,7 +42,8 @@ select results_eq(
     $$ values ('owner'::text, true) $$, 'owner still'
 );
 select testing.refused(
-    testing.pushing('{"p_fingerprint": "push-2"}'), 'stale', 'another request with that token is not'
+    testing.pushing('{"p_fingerprint": "push-2"}'), 'stale',
+    'another request with that token is not'
 );
 select results_eq(
     format('select status, retry_after, operation_key from (%s) as b', testing.pushing(
@@ -57,7 +58,8 @@ select results_eq(
     $$ values ('conflict'::text, null::text, null::name) $$, 'and for another request a conflict'
 );
 select testing.refused(
-    testing.pushing('{"p_ordinal": 2, "p_operation_token": "00000000-0000-4000-8000-000000000002"}'),
+    testing.pushing(
+        '{"p_ordinal": 2, "p_operation_token": "00000000-0000-4000-8000-000000000002"}'),
     'operation_open', 'a second ordinal waits for the first'
 );
 reset session authorization;
@@ -117,7 +119,8 @@ select testing.refused(
     testing.pushing(c.change, 'leaser'), c.outcome, 'needs ' || c.what
 )
 from (values
-    ('{"p_token": "00000000-0000-4000-8000-000000000001"}'::jsonb, 'not_holder', 'the lease''s token'),
+    ('{"p_token": "00000000-0000-4000-8000-000000000001"}'::jsonb, 'not_holder',
+     'the lease''s token'),
     ('{"p_generation": 0}', 'stale', 'the present generation'),
     ('{"p_generation": 2}', 'stale', 'no later one')
 ) as c (change, outcome, what);

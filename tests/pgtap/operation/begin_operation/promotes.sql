@@ -1,9 +1,9 @@
--- kernel.begin_operation of kind promote: the move of the accepted result to the target's own place,
--- by its verifier in state promoting, one at a time on a place, whichever campaign.
+-- kernel.begin_operation of kind promote: the move of the accepted result to the target's place, by
+-- its verifier in state promoting, one at a time on a place, whichever campaign.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
-select plan(28);
+select plan(30);
 
 select testing.allows_operations('ship');
 create function testing.promotes(p_changes jsonb default '{}', p_target text default 'parser')
@@ -64,11 +64,19 @@ select testing.refused(
     testing.moving('{"p_target": "/srv/parser.git#refs/heads/next"}', 'parser', 'moved'),
     'forbidden', 'what was judged at one place is not promoted to another'
 );
-select testing.refused(
-    testing.moving('{"p_kind": "git.push"}', 'parser', 'moved'), 'forbidden',
-    'the place where it was judged is still nobody else''s'
-);
 reset session authorization;
+-- An authority that kernel.authorise would not have granted.
+insert into ledger.authority
+    (class, duty, kind, target, is_standalone, granted_at, granted_by)
+values ('moved', 'verifier', 'git.push', '/srv/parser.git#refs/heads/*', false, now(), 'postgres');
+select is(
+    testing.told('verifier_1', testing.moving(jsonb_build_object(
+        'p_kind', 'git.push', 'p_target', '/srv/parser.git#refs/heads/' || p.ref,
+        'p_operation_token', gen_random_uuid()), 'parser', 'moved')),
+    p.told, format('by another kind nothing is done to either place: %s', p.ref)
+)
+from (values ('main', 'forbidden'), ('next', 'forbidden'), ('other', 'ok owner pending 1 moved'))
+    as p (ref, told);
 select is(
     testing.told('verifier_1', testing.moving('{}', 'parser', 'moved')),
     'ok owner pending 1 moved', 'it is promoted to where it was judged'

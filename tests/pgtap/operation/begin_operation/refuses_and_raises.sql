@@ -103,8 +103,8 @@ from (values
     (jsonb_build_object('p_fingerprint', repeat('x', 201)), 'KN103', null, 'one of 200 bytes'),
     ('{"p_key": null}', 'KN101', null, 'a key where there is no campaign'),
     ('{"p_key": ""}', 'KN102', null, 'one that is not empty'),
-    (jsonb_build_object('p_key', U&'\00A0\FEFF\2003'), 'KN102', 'p_key is not a key of the caller''s',
-     'one that is not blank to ECMAScript either'),
+    (jsonb_build_object('p_key', U&'\00A0\FEFF\2003'), 'KN102',
+     'p_key is not a key of the caller''s', 'one that is not blank to ECMAScript either'),
     ('{"p_key": "fencepost:1"}', 'KN102', 'p_key is not a key of the caller''s',
      'one that is not like the kernel''s'),
     (jsonb_build_object('p_key', repeat('x', 513)), 'KN103', null, 'D14: one of 512 bytes'),
@@ -123,7 +123,9 @@ from (values
     ('{"p_generation": 1}', 'KN101', null, 'all of a lease or nothing'),
     ('{"p_campaign_id": 1, "p_generation": 1}', 'KN101', null, 'its token too')
 ) as m (changes, code, message, what);
-select testing.raises(testing.pushing(m.changes), m.code, m.message, 'of a campaign wants ' || m.what)
+select testing.raises(
+    testing.pushing(m.changes), m.code, m.message, 'of a campaign wants ' || m.what
+)
 from (values
     ('{"p_key": "mine"}'::jsonb, 'KN102', 'a campaign''s operation lives and is named by its lease',
      'no key'),

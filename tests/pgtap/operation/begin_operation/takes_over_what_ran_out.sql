@@ -1,5 +1,5 @@
--- kernel.begin_operation on a key whose owner's lease has run out: one that was not started is taken
--- over, from exactly the lease's end; one that was started becomes unknown. The clock is the
+-- kernel.begin_operation on a key whose owner's lease has run out: what was not started is taken
+-- over, from exactly the lease's end; what was started becomes unknown. The clock is the
 -- database's.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql

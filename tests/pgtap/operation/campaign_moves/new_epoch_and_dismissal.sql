@@ -60,6 +60,9 @@ select testing.must('worker_2', testing.posting(
     '{"p_key": "two pending", "p_operation_token": "00000000-0000-4000-8000-000000000001"}'));
 select testing.leased();
 select testing.pushed('started') as key \gset
+-- One who is both: what it does as a worker is not what it does as a verifier.
+grant fencepost_verifier to worker_1;
+select testing.must('admin_1', $$ select * from kernel.enrol('fix', 'worker_1', 'verifier') $$);
 select testing.must('admin_1', $$ select * from kernel.dismiss('fix', 'worker_1', 'verifier') $$);
 select is((testing.operation('one pending')).state, 'pending',
           'who is dismissed from another duty keeps its operations');

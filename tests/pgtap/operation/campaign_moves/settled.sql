@@ -121,7 +121,8 @@ select results_eq(
 );
 reset session authorization;
 select testing.must('verifier_2', testing.resolving('completed', jsonb_build_object(
-    'p_token', testing.token('verifier_2'), 'p_read_back', '{"commit": "commit-of-patch-1"}'::jsonb),
+    'p_token', testing.token('verifier_2'),
+    'p_read_back', '{"commit": "commit-of-patch-1"}'::jsonb),
     :'key', 'lost'));
 select is(
     testing.after_the('verifier_2', testing.promotion('{}', 'parser', 'lost'), 'lost', :'key'),

@@ -1,6 +1,6 @@
 -- What is unknown stays with a campaign that waits: through expire, redrive, lapse, confirm and
--- contradict, until somebody resolves it. While it is, scheduled green moves nothing, and nothing of
--- it is pruned.
+-- contradict, until somebody resolves it. While it is, scheduled green moves nothing, and nothing
+-- of it is pruned.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
@@ -34,8 +34,8 @@ $fn$;
 comment on function testing.waiting(text, text, text, jsonb) is
     'The lease of a campaign was lost, and its operation is what became of it then.';
 
--- Puts the operation into a state that a campaign which waits cannot have it in: as in a ledger that
--- somebody has tampered with.
+-- Puts the operation into a state that a campaign which waits cannot have it in: as in a ledger
+-- that somebody has tampered with.
 create function testing.as_if(p_key text, p_state text)
     returns void
     language plpgsql

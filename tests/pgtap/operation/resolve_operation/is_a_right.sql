@@ -1,5 +1,5 @@
--- Who may call kernel.resolve_operation: the holder of the campaign's lease with its token, an admin
--- with a reason, a verifier once the campaign has ended; without a campaign, everybody of the duty.
+-- Who may call kernel.resolve_operation: the holder of the campaign's lease with its token, an
+-- admin with a reason, a verifier once the campaign has ended; without a campaign, everybody of the duty.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
@@ -31,7 +31,8 @@ from (values
      'another worker is not its holder, not with the lease''s token'),
     (2, 'worker_1', '{}'::jsonb, 'not_holder', 'nor is who has no token'),
     (3, 'worker_1', testing.with_token('of push'), 'not_holder', 'nor that of the operation'),
-    (4, 'verifier_1', testing.with_token('worker_1'), 'not_holder', 'nor a verifier before the end'),
+    (4, 'verifier_1', testing.with_token('worker_1'), 'not_holder',
+     'nor a verifier before the end'),
     (5, 'verifier_1', '{}', 'not_holder', 'with or without'),
     (6, 'worker_1', testing.with_token('worker_1'), 'ok failed 4 started moved',
      'the holder is, with the lease''s token')
@@ -75,7 +76,8 @@ select testing.staged('over', 'leased', 'unknown');
 select testing.must('admin_1', testing.on_campaign('cancel', '{}', 'parser', 'over'));
 select is(testing.told_in('over', w.principal, w.changes), w.told, w.what)
 from (values
-    (1, 'worker_1', testing.with_token('worker_1'), 'not_holder', 'a worker has no say after the end'),
+    (1, 'worker_1', testing.with_token('worker_1'), 'not_holder',
+     'a worker has no say after the end'),
     (2, 'verifier_2', '{}'::jsonb, 'ok failed 4 started moved', 'a verifier of the class has')
 ) as w (place, principal, changes, told, what) order by w.place;
 select testing.staged('ended', 'leased', 'unknown');

@@ -1,4 +1,5 @@
--- What kernel.resolve_operation records: completed, failed or still unknown, under the fence as read.
+-- What kernel.resolve_operation records: completed, failed or still unknown, under the fence that
+-- was read.
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
@@ -55,14 +56,15 @@ select row_eq(
     'which is counted, and not taken for an answer'
 );
 select results_eq(
-    $$ select e.operation_key::text collate "default", e.event, e.from_state, e.to_state, e.by_principal, e.owner, e.reason,
-              e.is_late
+    $$ select e.operation_key::text collate "default", e.event, e.from_state, e.to_state,
+              e.by_principal, e.owner, e.reason, e.is_late
        from ledger.operation_event as e
        where e.event in ('resolve', 'inquire')
        order by e.operation_key $$,
     $$ values ('completed'::text, 'resolve'::text, 'unknown'::text, 'completed'::text,
                'worker_2'::name, 'worker_1'::name, 'it is there'::text, false),
-              ('failed', 'resolve', 'unknown', 'failed', 'worker_2', 'worker_1', 'it is not', false),
+              ('failed', 'resolve', 'unknown', 'failed', 'worker_2', 'worker_1', 'it is not',
+               false),
               ('still_unknown', 'inquire', 'unknown', 'unknown', 'worker_2', 'worker_1',
                'no answer either', false) $$,
     'each with its event'
@@ -106,7 +108,9 @@ select is(
 
 -- == what was read back ===========================================================================
 
-select testing.posted('unknown', 'expects', 'fix', '{"p_expected": {"after": {"commit": "tip-1"}}}');
+select testing.posted(
+    'unknown', 'expects', 'fix', '{"p_expected": {"after": {"commit": "tip-1"}}}'
+);
 set local session authorization worker_2;
 select testing.refused(
     testing.resolving('completed', c.change, 'expects'), 'no_evidence', c.what
