@@ -78,8 +78,8 @@ def test_one_of_each_is_enough(ledger: Ledger, submission: dict[str, Any]) -> No
 
     # That is all there was: a superuser moved nothing, and nothing more was configured.
     counts = {name: len(rows) for name, rows in ledger.dump().items()}
-    ones = ("class", "seat", "target", "authority", "campaign", "attempt", "bundle", "verdict")
-    ones = (*ones, "operation")
+    ones = [*("class", "seat", "target", "authority")]
+    ones += [*("campaign", "attempt", "bundle", "verdict", "operation")]
     assert {name: counts[name] for name in ones} == dict.fromkeys(ones, 1)
     assert (counts["enrolment"], counts["observation"], counts["refusal"]) == (3, 2, 0)
     assert ledger.look("select duty from ledger.enrolment order by duty") == [
