@@ -23,6 +23,20 @@ $fn$;
 comment on function ledger.require(text, boolean) is
 $doc$Raises KN101 argument_missing unless p_is_present; p_name is the argument's name.$doc$;
 
+create or replace function ledger.is_blank(p_text text)
+    returns boolean
+    language sql
+    immutable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    -- What ECMAScript's String.prototype.trim removes; btrim alone takes U+0020 only.
+    select btrim(p_text, U&' \0009\000A\000B\000C\000D\00A0\1680\2000\2001\2002\2003\2004\2005\2006'
+                         '\2007\2008\2009\200A\2028\2029\202F\205F\3000\FEFF') = '';
+$fn$;
+
+comment on function ledger.is_blank(text) is
+$doc$Whether a text has nothing but what ECMAScript calls white space and line ends.$doc$;
+
 create or replace function ledger.require_class(p_class text)
     returns void
     language plpgsql
@@ -71,7 +85,7 @@ create or replace function ledger.require_text(p_name text, p_value text, p_limi
 as $fn$
 begin
     perform ledger.require_bytes(p_name, p_value, p_limit);
-    if btrim(p_value, E' \t\r\n') = '' then
+    if ledger.is_blank(p_value) then
         raise exception 'argument % is empty', p_name
             using errcode = 'KN102', hint = format('Say something in %s, or pass null.', p_name);
     end if;

@@ -44,18 +44,4 @@ comment on function ledger.operation_key(text, integer, bigint, integer, text, t
 $doc$The key of an attempt's operation, the same whenever it is asked for: fencepost: and 64 hex
 digits. Another ledger, also one restored from a copy with another epoch, has other keys.$doc$;
 
-create or replace function ledger.is_blank(p_text text)
-    returns boolean
-    language sql
-    immutable
-    set search_path = pg_catalog, pg_temp
-as $fn$
-    -- What ECMAScript's String.prototype.trim removes; btrim alone takes U+0020 only.
-    select btrim(p_text, U&' \0009\000A\000B\000C\000D\00A0\1680\2000\2001\2002\2003\2004\2005\2006'
-                         '\2007\2008\2009\200A\2028\2029\202F\205F\3000\FEFF') = '';
-$fn$;
-
-comment on function ledger.is_blank(text) is
-$doc$Whether a text has nothing but what ECMAScript calls white space and line ends.$doc$;
-
 commit;

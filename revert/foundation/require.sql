@@ -11,6 +11,7 @@ drop function ledger.require_size(text, jsonb);
 drop function ledger.require_text(text, text, integer);
 drop function ledger.require_bytes(text, text, integer);
 drop function ledger.require_class(text);
+drop function ledger.is_blank(text);
 drop function ledger.require(text, boolean);
 
 commit;

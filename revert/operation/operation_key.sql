@@ -4,7 +4,6 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function ledger.is_blank(text);
 drop function ledger.operation_key(text, integer, bigint, integer, text, text, integer);
 drop function ledger.own_target(text, jsonb);
 

@@ -11,6 +11,12 @@ $list$ as arguments \gset
 \set volatility immutable
 \ir ../_support/assert_helper.psql
 
+\set function ledger.is_blank
+\set arguments 'p_text text'
+\set returns boolean
+\set volatility immutable
+\ir ../_support/assert_helper.psql
+
 \set function ledger.require_class
 \set arguments 'p_class text'
 \set returns void

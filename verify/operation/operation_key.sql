@@ -25,10 +25,4 @@ $list$ as arguments \gset
 \set volatility stable
 \ir ../_support/assert_helper.psql
 
-\set function ledger.is_blank
-\set arguments 'p_text text'
-\set returns boolean
-\set volatility immutable
-\ir ../_support/assert_helper.psql
-
 rollback;

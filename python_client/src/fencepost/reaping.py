@@ -12,6 +12,7 @@ from .console import Console
 from .doorbell import Ring, silent
 from .errors import Forbidden, KernelError
 from .interrupt import Interrupt
+from .operations.store import Store
 from .polling import Step
 from .reaper import Reaper
 
@@ -20,6 +21,8 @@ _LIMIT = 100
 
 class Reaping:
     """Rounds over all classes. A class that cannot be reaped does not keep the others waiting.
+
+    Operations without a campaign whose lease has run out are taken back, too.
 
     :param link: the connection, as a reaper.
     :param ring: is told what was taken back, to wake those who can go on with it.
@@ -80,6 +83,19 @@ class Reaping:
             self._ring(*moved)
             has_moved = has_moved or bool(moved)
             if len(moved) < _LIMIT:
+                break
+        while not self._interrupt:
+            expired = self._link.call(
+                lambda connection: Store(connection, name).expire(limit=_LIMIT),
+                patience=self._patience,
+                unless=self._interrupt,
+            )
+            for operation in expired:
+                self._console.event(
+                    "expired", name, operation=operation.key, state=operation.operation_state
+                )
+            has_moved = has_moved or bool(expired)
+            if len(expired) < _LIMIT:
                 break
         return has_moved
 

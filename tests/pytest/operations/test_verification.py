@@ -179,6 +179,25 @@ def test_a_reaper_takes_back_and_removes(office: Office, tmp_path: Path) -> None
     assert run("prune", *unknown, folder=tmp_path).returncode == 64
 
 
+def test_the_reaper_takes_back_what_its_owner_left(office: Office, tmp_path: Path) -> None:
+    store = office.store()
+    claims = [store.claim(key, "f", lease_for=timedelta(seconds=1)) for key in ("begun", "started")]
+    store.start(claims[1])
+    for claim in claims:
+        office.outlive(claim)
+    done = subprocess.run(
+        [FENCEPOST, "reaper", "--once", "--dsn", office.conninfo("reaper")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "operation=begun state=released" in done.stdout + done.stderr
+    states = {each.key: each.operation_state for each in store.iter_operations()}
+    assert states["started"] == "unknown"
+    assert "begun" not in states or states["begun"] == "released"
+
+
 # -- checks that can fail --------------------------------------------------------------------------
 
 
