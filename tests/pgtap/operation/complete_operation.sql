@@ -22,7 +22,7 @@ select results_eq(
     $$ select 'ok'::text, false, true, 'completed'::text, 3, '{"id": 7}'::jsonb,
               '{"paid": true, "at": 9}'::jsonb, 'at last'::text, E'{ "id": 7 }\n'::text,
               null::timestamptz, testing.clock(), null::name $$,
-    'it is completed, with its result, what was read back, and a remark'
+    'D19: it is completed, with its result, what was read back, and a remark'
 );
 reset session authorization;
 select is(

@@ -5,7 +5,7 @@
 \ir ../_support/view.psql
 \ir ../_support/operation.psql
 \ir ../_support/log.psql
-select plan(34);
+select plan(35);
 
 select testing.is_for_auditors('operations');
 select columns_are(
@@ -125,6 +125,9 @@ select is(
 from (values
     ('ledger.operation'::regclass,
      'delete from ledger.operation where operation_key = ''unknown'''),
+    ('ledger.operation_event',
+     'update ledger.operation_event set revision = 9 where event_no = 2 and '
+     'operation_key = ''unknown'''),
     ('ledger.operation_event', 'delete from ledger.operation_event where event_no = 1'),
     ('ledger.operation_event', 'delete from ledger.operation_event where event_no = 3'),
     ('ledger.operation_event',

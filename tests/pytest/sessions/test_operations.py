@@ -385,6 +385,25 @@ def test_of_two_sessions_of_a_holder_one_begins_it(posts: Ledger) -> None:
     again.commit()
 
 
+def test_a_lease_that_ends_while_a_call_waits_gives_nothing_to_take_over(posts: Ledger) -> None:
+    """The holder's other session waits for the row, and when it has it the lease is over."""
+    posts.stop_clock()
+    posts.campaigns()
+    anna, again, token = posts.session("worker"), posts.session("worker"), uuid4()
+    held = anna.claimed()
+    key = push(anna, held, token)["operation_key"]
+    anna.commit()
+    anna.call("release_operation", **of(key, token))
+    other = posts.background(lambda: push(again, held, uuid4()))
+    posts.wait_until_blocked(again, anna)
+    posts.tick("15 minutes")
+    anna.rollback()
+    told = other.result()
+    again.commit()
+    assert (told["status"], told["retry_after"].total_seconds()) == ("pending", 0)
+    assert row(posts, key) == ("pending", 1)
+
+
 def test_a_lease_is_not_taken_from_who_reports_an_effect(posts: Ledger) -> None:
     """Nor do the others wait for that: the reaper takes theirs, and comes back for this one."""
     posts.stop_clock()
