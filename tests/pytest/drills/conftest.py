@@ -42,6 +42,8 @@ POLICY: dict[str, Any] = {
     "backoff_jitter": 0,
 }
 
+BEGINNING = {"answer": "unknown\n", "check": "grep -qx right answer\n"}
+
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "Stranger",
     "GIT_AUTHOR_EMAIL": "stranger@localhost",
@@ -161,7 +163,7 @@ class Stage:
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
         self.repository = Repository(folder / "target.git")
-        self.repository.commit({"answer": "unknown\n", "check": "grep -qx right answer\n"})
+        self.repository.commit(BEGINNING)
         self.define_class()
 
     # The people
@@ -237,6 +239,7 @@ class Stage:
         self,
         target: str = "answer",
         *,
+        repository: Repository | None = None,
         check: str = "sh check",
         protected: Sequence[str] = ("check",),
         time_limit_s: int = 30,
@@ -244,11 +247,12 @@ class Stage:
     ) -> None:
         """Define a target. Its acceptance leaves a line in :attr:`judged` each time it is run."""
         command = ["sh", "-c", f'echo "$(git rev-parse HEAD)" >> "$0" && {check}', str(self.judged)]
+        path = str((repository or self.repository).path)
         self.admin(
             "define_target",
             p_class=self.klass,
             p_target=target,
-            p_location=Jsonb({"repository": str(self.repository.path), "ref": "refs/heads/main"}),
+            p_location=Jsonb({"repository": path, "ref": "refs/heads/main"}),
             p_desired_state=Jsonb({"answer": "right"}),
             p_acceptance=Jsonb(
                 {"command": command, "time_limit_s": time_limit_s, "protected": list(protected)}
