@@ -139,6 +139,25 @@ def test_the_second_waits_for_the_first_and_then_finds_it(posts: Ledger) -> None
     ben.commit()
 
 
+@pytest.mark.parametrize("left", ["released", "past its lease"])
+def test_what_two_find_free_one_takes(posts: Ledger, left: str) -> None:
+    posts.stop_clock()
+    anna, token = posts.session("worker"), uuid4()
+    post(anna, "key", token)
+    anna.commit()
+    if left == "released":
+        anna.done("release_operation", **of("key", token))
+    posts.tick("15 minutes")
+    ben, carl = posts.session("worker", 1), posts.session("worker", 2)
+    assert post(ben, "key")["status"] == "owner"
+    his = posts.background(lambda: post(carl, "key"))
+    posts.wait_until_blocked(carl, ben)
+    ben.commit()
+    assert his.result()["status"] == "pending"
+    carl.commit()
+    assert row(posts, "key") == ("pending", 1 if left == "released" else 2)
+
+
 def test_what_was_begun_and_rolled_back_was_never_begun(posts: Ledger) -> None:
     """D16: and its effect cannot have been started."""
     anna, ben, token = posts.session("worker"), posts.session("worker", 1), uuid4()
