@@ -198,6 +198,7 @@ declare
     v_bar      kernel.receipt;
     v_now      timestamptz;
     v_is_mine  boolean;
+    v_is_there boolean;
 begin
     perform ledger.enter();
     perform ledger.require_class(p_class);
@@ -354,18 +355,30 @@ begin
     v_new.incarnation := gen_random_uuid();
     v_new.begun_xid   := pg_current_xact_id();
     loop
+        -- Unlocked: who only asks is in nobody's way, the owner's least of all. What there is to be
+        -- taken is locked, and read again.
         select o.* into v_present
         from ledger.operation as o
-        where o.class = p_class and o.operation_key = v_new.operation_key
-        for no key update;
-        v_now := ledger.clock();
+        where o.class = p_class and o.operation_key = v_new.operation_key;
+        v_is_there := found;
+        v_now      := ledger.clock();
+        if v_present.state = 'released'
+            or (v_present.state = 'pending' and v_present.lease_expires_at <= v_now)
+        then
+            select o.* into v_present
+            from ledger.operation as o
+            where o.class = p_class and o.operation_key = v_new.operation_key
+            for no key update;
+            v_is_there := found;
+            v_now      := ledger.clock();
+        end if;
         v_new.begun_at   := v_now;
         v_new.created_at := v_now;
         v_new.updated_at := v_now;
         if p_campaign_id is null then
             v_new.lease_expires_at := v_now + ledger.lease_length(v_class, p_lease_for);
         end if;
-        exit when found;
+        exit when v_is_there;
 
         if v_class.is_paused then
             return ledger.as_operation(ledger.refuse(
@@ -411,7 +424,7 @@ begin
         and (p_campaign_id is not null or v_present.lease_expires_at > v_now)
     then
         -- A campaign's is never taken over under the lease that began it, not even when that has
-        -- run out while this call waited for the row.
+        -- just run out.
         return ledger.done_with(
             v_present, false, p_status => 'pending',
             p_retry_after => greatest(

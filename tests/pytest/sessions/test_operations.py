@@ -139,6 +139,25 @@ def test_the_second_waits_for_the_first_and_then_finds_it(posts: Ledger) -> None
     ben.commit()
 
 
+@pytest.mark.parametrize("left", ["released", "past its lease"])
+def test_what_two_find_free_one_takes(posts: Ledger, left: str) -> None:
+    posts.stop_clock()
+    anna, token = posts.session("worker"), uuid4()
+    post(anna, "key", token)
+    anna.commit()
+    if left == "released":
+        anna.done("release_operation", **of("key", token))
+    posts.tick("15 minutes")
+    ben, carl = posts.session("worker", 1), posts.session("worker", 2)
+    assert post(ben, "key")["status"] == "owner"
+    his = posts.background(lambda: post(carl, "key"))
+    posts.wait_until_blocked(carl, ben)
+    ben.commit()
+    assert his.result()["status"] == "pending"
+    carl.commit()
+    assert row(posts, "key") == ("pending", 1 if left == "released" else 2)
+
+
 def test_what_was_begun_and_rolled_back_was_never_begun(posts: Ledger) -> None:
     """D16: and its effect cannot have been started."""
     anna, ben, token = posts.session("worker"), posts.session("worker", 1), uuid4()
@@ -197,11 +216,11 @@ def test_an_effect_in_this_database_and_its_record_are_one(
     answer = anna.call("complete_operation", **of("key", token), p_result=Jsonb({"id": 7}))
     assert answer["operation_state"] == "completed"
     ben = ledger.session("worker", 1)
-    his = ledger.background(lambda: post(ben, "key"))
-    ledger.wait_until_blocked(ben, anna)
+    assert post(ben, "key")["status"] == "pending"  # while her transaction is open
+    ben.commit()
     getattr(anna, end)()
 
-    told = his.result()
+    told = post(ben, "key")
     ben.commit()
     paid = ledger.look("select amount from public.paid")
     if end == "commit":
@@ -296,32 +315,42 @@ def test_of_two_reconcilers_the_first_stands(started: tuple[Ledger, Session, UUI
     assert row(ledger, "key") == ("failed", 4)
 
 
-def test_a_key_that_is_pruned_meanwhile_is_begun_anew(
-    started: tuple[Ledger, Session, UUID],
-) -> None:
-    ledger, anna, token = started
-    old = anna.done("complete_operation", **of("key", token))
-    ledger.tick("31 days")
-    reaper = ledger.session("reaper")
+def test_a_key_that_is_pruned_meanwhile_is_begun_anew(posts: Ledger) -> None:
+    posts.stop_clock()
+    anna, token = posts.session("worker"), uuid4()
+    old = post(anna, "key", token)
+    anna.commit()
+    anna.done("release_operation", **of("key", token))
+    posts.tick("31 days")
+    reaper = posts.session("reaper")
     assert reaper.call("prune_operations")["removed"] == 1
-    new = ledger.background(lambda: post(anna, "key"))
-    ledger.wait_until_blocked(anna, reaper)
+    new = posts.background(lambda: post(anna, "key"))
+    posts.wait_until_blocked(anna, reaper)
     reaper.commit()
     begun = new.result()
     anna.commit()
     assert (begun["status"], begun["revision"]) == ("owner", 1)
     assert begun["incarnation"] != old["incarnation"]
+    assert posts.look("select event_no, event from ledger.operation_event") == [(1, "begin")]
 
 
-def test_what_somebody_is_looking_at_is_not_pruned(started: tuple[Ledger, Session, UUID]) -> None:
+def test_who_only_asks_is_in_nobody_s_way(started: tuple[Ledger, Session, UUID]) -> None:
+    """Neither the owner's nor the reaper's, be it told pending, conflict or replay."""
     ledger, anna, token = started
-    anna.done("complete_operation", **of("key", token))
-    ledger.tick("31 days")
-    ben, reaper = ledger.session("worker", 1), ledger.session("reaper")
+    ben, carl, reaper = (
+        ledger.session("worker", 1),
+        ledger.session("worker", 2),
+        ledger.session("reaper"),
+    )
+    assert post(ben, "key")["status"] == "pending"
+    assert post(carl, "key", p_fingerprint="g")["status"] == "conflict"
+    ledger.look("select from ledger.operation for update nowait")
+    anna.done("complete_operation", **of("key", token))  # while their transactions are open
     assert post(ben, "key")["status"] == "replay"
-    assert reaper.done("prune_operations")["removed"] == 0  # while his transaction is open
-    ben.commit()
+    ledger.tick("31 days")
     assert reaper.done("prune_operations")["removed"] == 1
+    ben.commit()
+    carl.commit()
 
 
 # -- with the campaign -----------------------------------------------------------------------------
@@ -383,25 +412,6 @@ def test_of_two_sessions_of_a_holder_one_begins_it(posts: Ledger) -> None:
     anna.commit()
     assert other.result()["status"] == "pending"
     again.commit()
-
-
-def test_a_lease_that_ends_while_a_call_waits_gives_nothing_to_take_over(posts: Ledger) -> None:
-    """The holder's other session waits for the row, and when it has it the lease is over."""
-    posts.stop_clock()
-    posts.campaigns()
-    anna, again, token = posts.session("worker"), posts.session("worker"), uuid4()
-    held = anna.claimed()
-    key = push(anna, held, token)["operation_key"]
-    anna.commit()
-    anna.call("release_operation", **of(key, token))
-    other = posts.background(lambda: push(again, held, uuid4()))
-    posts.wait_until_blocked(again, anna)
-    posts.tick("15 minutes")
-    anna.rollback()
-    told = other.result()
-    again.commit()
-    assert (told["status"], told["retry_after"].total_seconds()) == ("pending", 0)
-    assert row(posts, key) == ("pending", 1)
 
 
 def test_a_lease_is_not_taken_from_who_reports_an_effect(posts: Ledger) -> None:
