@@ -231,10 +231,10 @@ begin
         raise exception 'an operation without a campaign goes by a key of the caller''s'
             using errcode = 'KN101', hint = 'Pass p_key, and leave p_ordinal at 1.';
     end if;
-    if ledger.is_blank(p_key) or p_key like 'fencepost:%' then
+    if p_key like 'fencepost:%' then
         raise exception 'p_key is not a key of the caller''s'
             using errcode = 'KN102',
-                  detail  = 'It is blank, or begins with fencepost:, as the kernel''s own do.',
+                  detail  = 'It begins with fencepost:, as the kernel''s own do.',
                   hint    = 'Pass a key that says what is done for whom.';
     end if;
     if p_campaign_id is not null

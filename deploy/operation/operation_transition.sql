@@ -34,7 +34,7 @@ values
     ('fail',         'pending',  'failed',    '{worker,verifier}',              null),
     ('mark_unknown', 'pending',  'unknown',   '{worker,verifier}',              null),
     ('release',      'pending',  'released',  '{worker,verifier,reaper,admin}', false),
-    ('abandon',      'pending',  'unknown',   '{worker,verifier,reaper,admin}', true),
+    ('abandon',      'pending',  'unknown',   '{worker,verifier,reaper,admin}', null),
     ('expire',       'pending',  'unknown',   '{worker,verifier,reaper}',       true),
     ('resolve',      'unknown',  'completed', '{worker,verifier,admin}',        null),
     ('resolve',      'unknown',  'failed',    '{worker,verifier,admin}',        null),

@@ -43,21 +43,31 @@ create or replace function ledger.settle_operations(
     volatile
     set search_path = pg_catalog, pg_temp
 as $fn$
+    -- A new epoch is begun where commits were lost: what was not started here may have been there.
     update ledger.operation as o
-    set state      = case when o.started_at is null then 'released' else 'unknown' end,
-        revision   = o.revision + 1,
-        reason     = format('its lease ended by %s', p_transition),
-        updated_at = p_at,
-        last_event = case when o.started_at is null then 'release' else 'abandon' end,
+    set state               = f.state,
+        revision            = o.revision + 1,
+        reason              = format('its lease ended by %s', p_transition),
+        updated_at          = p_at,
+        last_event          = case f.state when 'released' then 'release' else 'abandon' end,
         last_content_sha256 = null
+    from ledger.operation as x
+    cross join lateral (
+        select case
+            when x.started_at is null and p_transition <> 'new_epoch' then 'released'
+            else 'unknown'
+        end as state
+    ) as f
     where o.class = p_campaign.class
       and o.campaign_id = p_campaign.campaign_id
-      and o.state = 'pending';
+      and o.state = 'pending'
+      and x.class = p_campaign.class
+      and x.operation_key = o.operation_key;
 $fn$;
 
 comment on function ledger.settle_operations(ledger.campaign, text, timestamptz) is
 $doc$Ends what a lease leaves open: an operation not yet started is released, a started one becomes
-unknown. Nobody knows whether its effect happens.
+unknown. Nobody knows whether its effect happens; after a restore, not even whether it was started.
 
 Parameters
     p_campaign    the campaign, locked
@@ -96,6 +106,30 @@ $fn$;
 comment on function ledger.dismiss_operations(text, text, text, timestamptz) is
 $doc$Ends the operations without a campaign that a dismissed principal has open, as
 ledger.settle_operations does those of a lease.
+
+Writes
+    ledger.operation, ledger.operation_event$doc$;
+
+create or replace function ledger.doubt_operations(p_class text, p_at timestamptz)
+    returns void
+    language sql
+    volatile
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    update ledger.operation as o
+    set state               = 'unknown',
+        revision            = o.revision + 1,
+        lease_expires_at    = null,
+        reason              = 'a new epoch has begun',
+        updated_at          = p_at,
+        last_event          = 'abandon',
+        last_content_sha256 = null
+    where o.class = p_class and o.campaign_id is null and o.state = 'pending';
+$fn$;
+
+comment on function ledger.doubt_operations(text, timestamptz) is
+$doc$Makes every operation without a campaign unknown that is open as a new epoch begins: in the
+time that was lost it may have been started, and ended.
 
 Writes
     ledger.operation, ledger.operation_event$doc$;

@@ -62,6 +62,9 @@ begin
         );
     end loop;
 
+    v_now := ledger.clock();
+    perform ledger.doubt_operations(p_class, v_now);
+
     v_receipt.outcome   := 'ok';
     v_receipt.duplicate := false;
     v_receipt.moved     := false;
@@ -81,9 +84,9 @@ Parameters
 
 Adds 1,000 to the generation of every open campaign, so that whoever held one in the time that was
 lost is told that it is stale; those leases run out and are reaped. External operations that are
-open become unknown, or are released where they were not started. Events from now on sort after all
-earlier ones, also where transaction numbers begin anew. Called twice it begins two epochs, which
-harms nothing.
+open become unknown, also where they were not started: in the time that was lost they may have been.
+One that was begun in that time is not known at all. Events from now on sort after all earlier ones,
+also where transaction numbers begin anew. Called twice it begins two epochs, which harms nothing.
 
 Answers
     ok (note: the epoch), forbidden

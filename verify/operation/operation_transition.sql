@@ -33,7 +33,7 @@ select set_config('verify.moves', $list$
     fail         pending  failed    worker,verifier              -
     mark_unknown pending  unknown   worker,verifier              -
     release      pending  released  worker,verifier,reaper,admin f
-    abandon      pending  unknown   worker,verifier,reaper,admin t
+    abandon      pending  unknown   worker,verifier,reaper,admin -
     expire       pending  unknown   worker,verifier,reaper       t
     resolve      unknown  completed worker,verifier,admin        -
     resolve      unknown  failed    worker,verifier,admin        -

@@ -32,6 +32,15 @@ $list$ as arguments \gset
 \set volatility volatile
 \ir ../_support/assert_helper.psql
 
+\set function ledger.doubt_operations
+select $list$
+    p_class text
+    p_at    timestamp with time zone
+$list$ as arguments \gset
+\set returns void
+\set volatility volatile
+\ir ../_support/assert_helper.psql
+
 \set function ledger.unknown_operations
 select $list$
     p_class       text

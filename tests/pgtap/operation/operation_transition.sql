@@ -8,7 +8,7 @@ select results_eq(
        from ledger.operation_transition as t
        order by t.event collate "C", t.from_state, t.to_state $$,
     $$ values
-       ('abandon: pending to unknown', '{worker,verifier,reaper,admin}', true),
+       ('abandon: pending to unknown', '{worker,verifier,reaper,admin}', null),
        ('ask_again: unknown to unknown', '{admin}', null),
        ('begin: none to pending', '{worker,verifier}', null),
        ('begin: released to pending', '{worker,verifier}', null),

@@ -4,7 +4,7 @@
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
 \ir ../../_support/move.psql
-select plan(36);
+select plan(40);
 
 -- == new_epoch ====================================================================================
 
@@ -28,7 +28,7 @@ select is(
 )
 from unnest(array['leased', 'verifying', 'promoting']) as s (state)
 cross join (values
-    ('pending', 'released'), ('started', 'unknown'), ('unknown', 'unknown'),
+    ('pending', 'unknown'), ('started', 'unknown'), ('unknown', 'unknown'),
     ('completed', 'completed'), ('failed', 'failed')
 ) as o (operation, operation_after);
 set local session authorization worker_1;
@@ -50,6 +50,18 @@ select isnt(
     ledger.operation_key('x', 0, 1, 1, 'git.push', 't', 1),
     'in the new epoch every key is another'
 );
+
+select testing.class('restored');
+select testing.allows_operations('restored');
+select testing.posted(s.state, 'one ' || s.state, 'restored')
+from unnest(array['pending', 'started', 'completed', 'unknown']) as s (state);
+select testing.must('admin_1', $$ select * from kernel.new_epoch('restored') $$);
+select is(
+    (testing.operation('one ' || k.state, 'restored')).state, k.after,
+    format('in a new epoch one without a campaign that was %s is %s', k.state, k.after)
+)
+from (values ('pending', 'unknown'), ('started', 'unknown'), ('completed', 'completed'),
+             ('unknown', 'unknown')) as k (state, after);
 
 -- == dismiss ======================================================================================
 
@@ -77,7 +89,8 @@ from (values
 select is((testing.operation(:'key')).state, 'unknown', 'and that of its lease');
 select row_eq(
     $$ select e.event, e.by_principal, e.owner, e.reason from ledger.operation_event as e
-       where e.operation_key = 'one started' order by e.event_no desc limit 1 $$,
+       where e.class = 'fix' and e.operation_key = 'one started'
+       order by e.event_no desc limit 1 $$,
     row('abandon'::text, 'admin_1'::name, 'worker_1'::name, 'its owner was dismissed'::text),
     'which the history tells'
 );
