@@ -482,11 +482,10 @@ left join ledger.campaign as c on c.class = o.class and c.campaign_id = o.campai
 where o.state in ('pending', 'unknown')
   and (c.state in ('verified', 'confirmed', 'lapsed') or k.retired_at is not null);
 
--- At most one promotion to a place is under way, or may have been.
+-- At most one promotion to a place is under way.
 select o.class, o.target, array_agg(o.operation_key) as under_way
 from ledger.operation as o
-where o.kind = 'promote'
-  and (o.state = 'unknown' or (o.state = 'pending' and o.started_at is not null))
+where o.kind = 'promote' and o.state = 'pending' and o.started_at is not null
 group by o.class, o.target
 having count(*) > 1;
 

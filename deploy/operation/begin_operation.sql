@@ -218,6 +218,16 @@ begin
         raise exception 'what the target must show afterwards is not an object'
             using errcode = 'KN102', hint = 'Write {"after": {"commit": "…"}}.';
     end if;
+    if p_campaign_id is not null and p_expected -> 'after' = '{}' then
+        raise exception 'nothing is said of what the target must show afterwards'
+            using errcode = 'KN102', hint = 'Write {"after": {"commit": "…"}}, or no "after".';
+    end if;
+    if p_kind = 'promote' and not coalesce(p_expected ?& array['before', 'after', 'fence'], false)
+    then
+        raise exception 'a promotion says what it found and what it shall bring about'
+            using errcode = 'KN102',
+                  hint    = 'Write {"before": …, "after": {"commit": "…"}, "fence": …}.';
+    end if;
     if p_ordinal not between 1 and 1000 then
         raise exception 'an ordinal of % is out of range', p_ordinal
             using errcode = 'KN104', hint = 'Pass 1 to 1000; 1 for the first.';
@@ -302,6 +312,11 @@ begin
             p_class, v_present.operation_key, v_new.token_sha256, v_content
         ) then
             return ledger.begun_before(v_present);
+        elsif found then
+            return ledger.as_operation(ledger.refuse(
+                'begin_operation', 'stale', p_class, 'this token has begun another operation',
+                p_campaign_id, p_generation
+            ));
         end if;
 
         if p_kind = 'promote' then
@@ -335,7 +350,9 @@ begin
         if not ledger.is_enrolled(p_class, v_new.duty) then
             return ledger.as_operation(ledger.forbid('begin_operation', p_class));
         end if;
-        v_now := ledger.clock();
+        -- It may have been paused while this call waited for the lock.
+        v_class := ledger.known_class(p_class);
+        v_now   := ledger.clock();
         if v_campaign.lease_expires_at <= v_now then
             return ledger.as_operation(ledger.refuse(
                 'begin_operation', 'expired', p_class, 'the lease has run out', p_campaign_id,
@@ -345,6 +362,23 @@ begin
         v_new.operation_key := ledger.operation_key(
             p_class, v_class.epoch, p_campaign_id, v_new.attempt_no, p_kind, p_target, p_ordinal
         );
+        -- What was completed before a new epoch is done, under the key that it had then.
+        select o.* into v_present
+        from ledger.operation as o
+        where o.class = p_class
+          and o.campaign_id = p_campaign_id
+          and o.attempt_no = v_new.attempt_no
+          and o.kind = p_kind
+          and o.target = p_target
+          and o.fingerprint = p_fingerprint
+          and o.state = 'completed'
+          and o.operation_key <> ledger.operation_key(
+              p_class, v_class.epoch, p_campaign_id, o.attempt_no, o.kind, o.target, o.ordinal
+          )
+        limit 1;
+        if found then
+            return ledger.done_with(v_present, false, p_status => 'replay');
+        end if;
         v_bar := ledger.campaign_operation_bar(v_campaign, v_class, v_new);
         if v_bar.outcome is not null then
             return ledger.as_operation(v_bar);
@@ -370,6 +404,7 @@ begin
             where o.class = p_class and o.operation_key = v_new.operation_key
             for no key update;
             v_is_there := found;
+            v_class    := ledger.known_class(p_class);
             v_now      := ledger.clock();
         end if;
         v_new.begun_at   := v_now;
@@ -414,7 +449,10 @@ begin
             'begin_operation', 'stale', p_class, 'this token has begun another operation',
             p_campaign_id, p_generation
         ));
-    elsif v_present.state <> 'released' and v_present.fingerprint <> p_fingerprint then
+    elsif v_present.state <> 'released'
+        and row(v_present.fingerprint, v_present.kind, v_present.target)
+            <> row(p_fingerprint, p_kind, p_target)
+    then
         return ledger.done_with(v_present, false, p_status => 'conflict');
     elsif v_present.state in ('completed', 'failed') then
         return ledger.done_with(v_present, false, p_status => 'replay');
@@ -507,7 +545,8 @@ Parameters
     p_ordinal          1 to 1000: another one only where those before failed or were released
     p_expected         {"before": …, "after": {…}, "fence": …}, up to 65536 bytes: how the target
                        was found, what it must show afterwards, the fence as read. A campaign's
-                       operation needs "after"; else null will do
+                       operation needs "after", which says something, and a promotion all three;
+                       else null will do
     p_key              without a campaign, the caller's key: up to 512 bytes, not blank, not
                        beginning with fencepost:
     p_label            what the owner calls itself, up to 200 bytes, for people; or null

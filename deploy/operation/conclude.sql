@@ -63,12 +63,13 @@ begin
         return ledger.done_with(v_operation, false, true);
     end if;
 
-    if p_said.state = 'completed'
+    if p_said.state in ('completed', 'unknown')
         and v_operation.campaign_id is not null
         and v_operation.started_at is null
     then
         return ledger.as_operation(ledger.refuse(
-            p_function, 'illegal', p_class, 'it was never started: it cannot have happened',
+            p_function, 'illegal', p_class,
+            'it was never started and cannot have happened: release it',
             v_operation.campaign_id, v_operation.generation
         ));
     end if;

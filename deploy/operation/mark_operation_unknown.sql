@@ -59,7 +59,7 @@ Never refused for the age of a lease.
 
 Answers
     ok (duplicate: marked before with this content), forbidden, stale, not_holder, illegal (it is
-    unknown already)
+    unknown already, or a campaign's that was never started)
 
 Errors
     KN101, KN102, KN103, KN106, KN111, KN112, KN116 unknown_operation

@@ -83,11 +83,11 @@ create index operation_lease_ix
     on ledger.operation (class, lease_expires_at)
     where state = 'pending' and lease_expires_at is not null;
 
--- One promotion at a time is under way on a ref, or may have been, whichever campaign owns it.
+-- One promotion at a time is under way on a ref, whichever campaign owns it. None is started while
+-- another is unknown, either; but a new epoch may find that several were under way.
 create unique index operation_promotion_uq
     on ledger.operation (class, target)
-    where kind = 'promote'
-      and (state = 'unknown' or (state = 'pending' and started_at is not null));
+    where kind = 'promote' and state = 'pending' and started_at is not null;
 
 comment on table ledger.operation is
     'External effects, each recorded before the act. Not yet known is a state of its own.';

@@ -129,7 +129,8 @@ begin
                 and v_move.is_started is not null
                 then case when v_move.is_started then 'has to be started' else 'was started' end
             when (new.started_at is distinct from old.started_at)
-                <> (v_move.event = 'start')
+                <> (v_move.event = 'start'
+                    or (v_move.event = 'abandon' and old.started_at is null))
                 then 'is started by being started, once'
         end;
         new.event_count := old.event_count + 1;

@@ -48,6 +48,7 @@ as $fn$
     set state               = f.state,
         revision            = o.revision + 1,
         reason              = format('its lease ended by %s', p_transition),
+        started_at          = case f.state when 'unknown' then coalesce(o.started_at, p_at) end,
         updated_at          = p_at,
         last_event          = case f.state when 'released' then 'release' else 'abandon' end,
         last_content_sha256 = null
@@ -121,6 +122,7 @@ as $fn$
         revision            = o.revision + 1,
         lease_expires_at    = null,
         reason              = 'a new epoch has begun',
+        started_at          = coalesce(o.started_at, p_at),
         updated_at          = p_at,
         last_event          = 'abandon',
         last_content_sha256 = null
@@ -155,12 +157,17 @@ as $fn$
         )
         order by o.updated_at, o.operation_key
     ), '[]')
-    from ledger.operation as o
-    where o.class = p_class and o.campaign_id = p_campaign_id and o.state = 'unknown';
+    from (
+        select x.*
+        from ledger.operation as x
+        where x.class = p_class and x.campaign_id = p_campaign_id and x.state = 'unknown'
+        order by x.updated_at, x.operation_key
+        limit 100
+    ) as o;
 $fn$;
 
 comment on function ledger.unknown_operations(text, bigint) is
 $doc$The campaign's operations of which nobody knows whether they took effect, oldest first, for the
-holder of its lease to reconcile: a jsonb array.$doc$;
+holder of its lease to reconcile: a jsonb array of at most 100.$doc$;
 
 commit;

@@ -82,7 +82,9 @@ begin
         return ledger.refuse_operation('start_operation', p_class, p_operation_key, v_token);
     end if;
 
-    v_now := ledger.clock();
+    -- It may have been paused while this call waited for the locks.
+    v_class := ledger.known_class(p_class);
+    v_now   := ledger.clock();
     if v_operation.campaign_id is not null and v_campaign.campaign_id is null then
         v_outcome := 'stale';
         v_message := 'the lease under which it was begun has ended';

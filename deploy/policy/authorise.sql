@@ -125,6 +125,21 @@ begin
           )
         order by t.target
         limit 1;
+        if not found then
+            -- What is to be promoted goes to where its target was when it was submitted.
+            select c.target into v_named
+            from ledger.campaign as c
+            join ledger.bundle as b
+                on b.class = p_class and b.campaign_id = c.campaign_id
+            where c.class = p_class
+              and c.closed_at is null
+              and ledger.could_cover(
+                  p_target, ledger.own_target(c.target, b.content -> 'location'),
+                  b.content -> 'location' ->> 'repository'
+              )
+            order by c.target
+            limit 1;
+        end if;
         if found then
             return ledger.refuse(
                 'authorise', 'illegal', p_class,
@@ -155,16 +170,22 @@ begin
           and a.kind = p_kind
           and a.target = p_target
         for no key update;
-        if v_before.is_standalone = p_is_standalone
-            and v_before.attempt_limit is not distinct from p_limit
+        if v_before.is_standalone <> p_is_standalone then
+            return ledger.refuse(
+                'authorise', 'illegal', p_class,
+                case
+                    when p_is_standalone then 'it is authorised for campaigns'
+                    else 'it is authorised for operations without a campaign'
+                end || ': deauthorise that first'
+            );
+        elsif v_before.attempt_limit is not distinct from p_limit
         then
             v_receipt.duplicate := true;
             return v_receipt;
         end if;
         v_now := ledger.clock();
         update ledger.authority as a
-        set is_standalone = p_is_standalone,
-            attempt_limit = p_limit,
+        set attempt_limit = p_limit,
             granted_at    = v_now,
             granted_by    = session_user
         where a.class = p_class
@@ -199,7 +220,8 @@ Parameters
 Only promote may cover the place of a target itself, REPOSITORY#REF or target:NAME.
 
 Answers
-    ok (duplicate: it was so already), forbidden, illegal (it could cover a target's own place)
+    ok (duplicate: it was so already), forbidden, illegal (it could cover a target's own place, or
+    is authorised with a campaign where it shall be without, or the other way round)
 
 Errors
     KN101, KN102, KN103, KN104 (p_limit), KN106, KN111, KN112

@@ -150,6 +150,13 @@ begin
     perform ledger.require_object('p_location', p_location);
     perform ledger.require_object('p_desired_state', p_desired_state);
     perform ledger.require_object('p_policy', p_policy);
+    if p_location ? 'repository' and p_location ? 'ref'
+        and (p_location ->> 'ref') !~ '^refs/'
+    then
+        raise exception 'the ref of a location is not written out'
+            using errcode = 'KN102', hint = 'Write "refs/heads/main".';
+    end if;
+    perform ledger.require_text('p_location', ledger.own_target(p_target, p_location), 1000);
     if not ledger.session_is('admin') then
         return ledger.forbid('define_target', p_class);
     end if;
@@ -272,7 +279,8 @@ or at the next such time of day.
 Parameters
     p_class          the class
     p_target         its name, up to 200 bytes without control characters
-    p_location       where it is; for Git {"repository": path or URL, "ref": "refs/heads/main"}
+    p_location       where it is; for Git {"repository": path or URL, "ref": "refs/heads/main"}, of
+                     together not more than 999 bytes
     p_desired_state  what it should be like, for the worker; an object
     p_acceptance     {"command": [argv…], "time_limit_s": 600, "protected": [path…]}: what the
                      verifier runs, without a shell, for how many seconds, and which paths of the

@@ -4,6 +4,31 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
+create or replace function ledger.is_place_taken(p_campaign ledger.campaign)
+    returns boolean
+    language sql
+    stable
+    set search_path = pg_catalog, pg_temp
+as $fn$
+    select exists (
+        select
+        from ledger.bundle as b
+        join ledger.operation as o
+            on o.class = p_campaign.class
+            and o.kind = 'promote'
+            and o.target = ledger.own_target(p_campaign.target, b.content -> 'location')
+        where b.class = p_campaign.class
+          and b.campaign_id = p_campaign.campaign_id
+          and b.attempt_no = p_campaign.attempt_count
+          and o.campaign_id <> p_campaign.campaign_id
+          and (o.state = 'unknown' or (o.state = 'pending' and o.started_at is not null))
+    );
+$fn$;
+
+comment on function ledger.is_place_taken(ledger.campaign) is
+$doc$Whether another campaign's promotion to the same place is started or unknown: nothing can be
+promoted there before that is known.$doc$;
+
 create or replace function kernel.claim_promotion(
     p_class     text,
     p_token     uuid,
@@ -57,6 +82,7 @@ begin
       and c.state = 'accepted'
       and c.next_attempt_at <= v_now
       and ledger.judge_bar(c.class, c.campaign_id, c.attempt_count, c.separate_family) is null
+      and not ledger.is_place_taken(c)
     limit 1;
     if not found then
         return;
@@ -79,6 +105,7 @@ begin
       and c.state = 'accepted'
       and c.next_attempt_at <= v_now
       and ledger.judge_bar(c.class, c.campaign_id, c.attempt_count, c.separate_family) is null
+      and not ledger.is_place_taken(c)
     order by c.next_attempt_at, c.campaign_id
     limit 1
     for no key update skip locked;

@@ -123,6 +123,8 @@ begin
         return ledger.refuse_lease('judge', p_class, p_campaign_id, p_generation, v_token);
     end if;
 
+    -- It may have been paused while this call waited for the lock.
+    v_class   := ledger.known_class(p_class);
     v_attempt := ledger.live_attempt(v_campaign);
     v_bar := ledger.judge_bar(
         p_class, p_campaign_id, v_attempt.attempt_no, v_campaign.separate_family

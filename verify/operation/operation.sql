@@ -55,8 +55,7 @@ $list$ as constraints, $list$
     operation_campaign_ix (class, campaign_id): campaign_id is not null
     operation_lease_ix (class, lease_expires_at): state = 'pending' and lease_expires_at is not null
     operation_promotion_uq unique (class, target): $list$
-    || $list$kind = 'promote' and (state = 'unknown' $list$
-    || $list$or state = 'pending' and started_at is not null)
+    || $list$kind = 'promote' and state = 'pending' and started_at is not null
     operation_state_ix (class, state, updated_at, operation_key)
 $list$ as indexes
 \gset

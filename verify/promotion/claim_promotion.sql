@@ -2,6 +2,12 @@
 
 begin;
 
+\set function ledger.is_place_taken
+\set arguments 'p_campaign ledger.campaign'
+\set returns boolean
+\set volatility stable
+\ir ../_support/assert_helper.psql
+
 \set function kernel.claim_promotion
 select $list$
     p_class     text

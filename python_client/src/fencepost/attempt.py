@@ -18,7 +18,17 @@ from .checkout import ZERO, Git, GitError, Interrupted, Snapshot, Unusable, Work
 from .connection import Link
 from .console import Console, clock_time
 from .doorbell import Ring, silent
-from .errors import FencepostError, Forbidden, Refused, Repeated, ServerUnreachable
+from .errors import (
+    Expired,
+    FencepostError,
+    Forbidden,
+    Limit,
+    OperationOpen,
+    Paused,
+    Refused,
+    Repeated,
+    ServerUnreachable,
+)
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .looking import Look
@@ -218,14 +228,12 @@ class Attempts:
         self, lease: Lease, assignment: Assignment, keeper: LeaseKeeper, git: Git
     ) -> None:
         """Find out how the pushes of earlier attempts ended of which nobody knows."""
-        repository, _ = checkout.location(assignment.location)
+        repository, ref = checkout.location(assignment.location)
         fence = checkout.fence_ref(assignment.campaign_class, assignment.campaign_id)
+        own = Place(repository=repository, ref=ref, fence=fence)
 
         def look(target: str, commit: str) -> Held:
-            there, _, ref = target.partition("#")
-            if there != repository:
-                raise GitError("ls-remote", None, f"{target} is not of {repository}")
-            place = Place(repository=repository, ref=ref, fence=fence)
+            place = own.another(target)
             return pushes.close(
                 git, place, lambda: _held(git, place, commit), lambda: _require(keeper)
             )
@@ -303,6 +311,8 @@ class Attempts:
             return _Release(reason=_why_not(place, error), is_trouble=True)
         except (GitError, InDoubt) as error:
             return _Release(reason=f"the result could not be pushed: {error}", is_trouble=True)
+        except (Expired, Limit, OperationOpen, Paused) as error:
+            return _Release(reason=f"the result may not be pushed now: {error}", is_trouble=True)
         except Forbidden:
             reason = f"no authority for duty worker, kind {PUSH}, target {place.target}"
             return _Release(reason=f"{reason}: see kernel.authorise", is_trouble=True)

@@ -120,20 +120,19 @@ class Promotion:
         try:
             moved = push.move(held)
         except NotMoved as error:
+            value = error.held.value or "nothing"
+            if error.was_moved:
+                return self._outdate(f"{self._place.ref} was moved back to {value}")
             if error.held.value != held.value:
-                value = error.held.value or "nothing"
                 return self._outdate(f"{self._place.ref} was moved to {value}")
             return self._stuck(error.output, _remedy(error.output))
         return self._promote(moved)
 
     def _look(self, target: str, commit: str) -> Held:
         """Find out how a push ended that somebody left in doubt."""
-        repository, _, ref = target.partition("#")
-        if repository != self._place.repository:
-            raise GitError("ls-remote", None, f"{target} is not of {self._place.repository}")
-        if ref == self._place.ref and commit == self._commit:
+        place = self._place.another(target)
+        if place == self._place and commit == self._commit:
             return pushes.close(self._git, self._place, self._read, self._require_lease)
-        place = Place(repository=repository, ref=ref, fence=self._place.fence)
         return pushes.close(
             self._git, place, lambda: self._read_other(place, commit), self._require_lease
         )

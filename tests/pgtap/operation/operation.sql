@@ -2,7 +2,7 @@
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
 \ir ../_support/operation.psql
-select plan(33);
+select plan(32);
 
 select testing.allows_operations('fix');
 select testing.posted(s.state, s.state)
@@ -53,15 +53,14 @@ from (values
     ('incarnation = null', '23502'), ('fingerprint = null', '23502'), ('target = null', '23502')
 ) as c (change, code);
 
--- One promotion at a time is started or unknown on one place, whatever the functions would do.
+-- One promotion at a time is started on one place, whatever the functions would do.
 update ledger.operation set kind = 'promote', target = 'place' where operation_key in ('started');
 select testing.raises(
     format('update ledger.operation set kind = ''promote'', target = ''place'' %s '
            'where operation_key = ''unknown''', c.change),
     '23505', null, 'no second promotion to a place is under way: ' || c.what
 )
-from (values ('', 'unknown'),
-             (', state = ''pending'', lease_expires_at = now()', 'started')) as c (change, what);
+from (values (', state = ''pending'', lease_expires_at = now()', 'started')) as c (change, what);
 select lives_ok(
     $$ update ledger.operation set kind = 'promote', target = 'place'
        where operation_key in ('pending', 'completed', 'failed') $$,

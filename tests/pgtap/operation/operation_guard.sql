@@ -72,7 +72,8 @@ create function testing.legal_for(p_duty text, p_is_owner boolean)
     returns setof text
     language sql
 as $fn$
-    -- Its lease has not run out, so nobody takes it over.
+    -- Its lease has not run out, so nobody takes it over; and what is abandoned was started, or is
+    -- said to be by the same update, which this one does not do.
     select format('%s: %s to %s', t.event, k.key, t.to_state)
     from ledger.operation_transition as t
     cross join unnest(array['pending', 'started', 'completed', 'failed', 'unknown', 'released'])
@@ -80,6 +81,7 @@ as $fn$
     where t.from_state = case k.key when 'started' then 'pending' else k.key end
       and p_duty = any (t.duties)
       and t.event <> 'take_over'
+      and (t.event <> 'abandon' or k.key = 'started')
       and (t.is_started is null or t.is_started = (k.key not in ('pending', 'released')))
       and (p_is_owner or t.event not in ('begin', 'start', 'complete', 'fail', 'mark_unknown'))
 $fn$;

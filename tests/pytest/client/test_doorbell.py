@@ -106,11 +106,13 @@ class Loop:
 def heard(
     world: World, god: Connection, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[Loop]:
-    """Yield a loop that waits for nothing but the bell, and has looked twice: once after LISTEN."""
-    with Doorbell(listening(world), CLASS, tell=tell) as bell, Loop(bell) as loop:
+    """Yield a loop that waits for nothing but the bell, and has looked once, after LISTEN."""
+    with Doorbell(listening(world), CLASS, tell=tell) as bell, Interrupt() as interrupt:
         wait_for(lambda: listeners(god, world), "a session listens")
-        loop.waits_for_look(2)
-        yield loop
+        assert bell.wait(30, interrupt), "who listens only now looks once"
+        with Loop(bell) as loop:
+            loop.waits_for_look(1)
+            yield loop
 
 
 # -- hearing ---------------------------------------------------------------------------------------
@@ -119,10 +121,10 @@ def heard(
 def test_a_ring_is_followed_by_a_look(world: World, superuser: Superuser) -> None:
     with heard(world, superuser(world.database)) as loop:
         Reaper(world.connect("reaper")).ring(CLASS)
-        loop.waits_for_look(3)
+        loop.waits_for_look(2)
         Worker(world.connect("worker")).ring(CLASS)
-        loop.waits_for_look(4)
-        assert loop.looks == 4
+        loop.waits_for_look(3)
+        assert loop.looks == 3
 
 
 def test_what_rings_for_another_class_is_not_heard(world: World, superuser: Superuser) -> None:

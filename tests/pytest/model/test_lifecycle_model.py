@@ -758,7 +758,7 @@ class Life(RuleBasedStateMachine):
             "p_campaign_id": campaign.number,
             "p_generation": held.generation,
             "p_token": UUID(int=held.token),
-            "p_expected": Jsonb({"after": {"commit": commit}}),
+            "p_expected": Jsonb({"before": "b", "after": {"commit": commit}, "fence": "f"}),
         }
         (row,) = self.world.call(person, committed, "begin_operation", given)
         self.world.calls["begin_operation", row["outcome"]] += 1

@@ -7,6 +7,8 @@ from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
+from tests.pytest.sessions.conftest import moved
+
 if TYPE_CHECKING:
     from tests.pytest.sessions.conftest import Ledger, Session
 
@@ -15,7 +17,6 @@ SUBMISSION = {
     "p_approach": None,
     "p_result": Jsonb({"base": "b", "commit": "c"}),
 }
-PROMOTION = {"p_old_value": "b", "p_new_value": "c", "p_fence_value": "f", "p_read_back": "c"}
 EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": b"e" * 32}
 
 # What a life consists of.
@@ -84,7 +85,9 @@ def life(ledger: Ledger) -> list[str]:
     admin.done("resume")
     admin.done("park", p_campaign_id=campaign, p_generation=held["p_generation"])
     admin.done("redrive", p_campaign_id=campaign, p_generation=held["p_generation"] + 1)
-    verifier.done("promote", **verifier.claimed("claim_promotion"), **PROMOTION)
+    held = verifier.claimed("claim_promotion")
+    assert moved(verifier, held, target) == "ok"
+    verifier.done("promote", **held)
     ledger.tick("1 hour")
     observed(sensor, target, is_green=True)
     auditor.done("checkpoint")

@@ -24,6 +24,7 @@ from .ending import (
     NOT_CLAIMED,
     NOT_EXECUTED,
     RESOLVED,
+    TOO_LATE,
     WORDLESS,
     Context,
     RecoverResult,
@@ -217,8 +218,9 @@ class AsyncEffectRunner:
             raise
         if started.operation_state != State.PENDING:
             return stood(started)
-        if cancel is not None and cancel.is_set():
-            result = await self._record(claim, Failed(reason=NOT_BEGUN))
+        if claim.is_over or (cancel is not None and cancel.is_set()):
+            reason = TOO_LATE if claim.is_over else NOT_BEGUN
+            result = await self._record(claim, Failed(reason=reason))
             return replace(result, is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
         done = asyncio.Event()

@@ -35,6 +35,7 @@ RESOLVED: Final = "resolved"
 NOT_CLAIMED: Final = "side-effect was cancelled before claim"
 NOT_EXECUTED: Final = "side-effect was cancelled before execution"
 IN_FLIGHT: Final = "side-effect caller cancelled while execution was in flight"
+TOO_LATE: Final = "its lease ran out between start and execution"
 NOT_BEGUN: Final = "cancelled between start and execution"
 WORDLESS: Final = "side-effect adapter threw without a reason"
 

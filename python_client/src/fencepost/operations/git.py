@@ -46,12 +46,14 @@ class NotMoved(Exception):
 
     :ivar held: what was read last.
     :ivar output: what git said of the last push.
+    :ivar was_moved: it had been moved there before; the operation is completed, and not done again.
     """
 
-    def __init__(self, held: Held, output: str) -> None:
+    def __init__(self, held: Held, output: str, *, was_moved: bool = False) -> None:
         super().__init__(output or f"the ref holds {held.value or 'nothing'}")
         self.held = held
         self.output = output
+        self.was_moved = was_moved
 
 
 class InDoubt(Exception):
@@ -82,6 +84,16 @@ class Place:
     def target(self) -> str:
         """What the kernel calls it."""
         return f"{self.repository}#{self.ref}"
+
+    def another(self, target: str) -> Place:
+        """Return the place of this repository that the kernel calls *target*.
+
+        :raises GitError: it is of another repository.
+        """
+        ref = target.removeprefix(f"{self.repository}#")
+        if ref == target:
+            raise GitError("ls-remote", None, f"{target} is not of {self.repository}")
+        return Place(repository=self.repository, ref=ref, fence=self.fence)
 
 
 class Push:
@@ -122,12 +134,14 @@ class Push:
 
         Nothing is pushed where the commit has landed already: then only that is recorded.
 
-        :raises NotMoved: it is not there, and the operation has failed.
+        :raises NotMoved: it is not there, and the operation has failed; or it was there once.
         :raises InDoubt: an earlier push of this lease is not known to have ended.
         :raises GitError: the ref could not be read; the operation is unknown.
         """
         claim = self._begin(held)
         if claim is None:
+            if not held.has_landed:
+                raise NotMoved(held, "", was_moved=True)
             return held
         self._call(lambda store: store.start(claim))
         is_pushed = False

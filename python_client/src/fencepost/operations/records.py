@@ -8,6 +8,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from fencepost import clock
 from fencepost.records import Receipt
 
 
@@ -141,6 +142,11 @@ class Claim:
     def is_owner(self) -> bool:
         """Whether the operation is the caller's to carry out."""
         return self.status is ClaimStatus.OWNER
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its lease has run out, by this machine's clock."""
+        return self.runs_out_at is not None and clock.now() >= self.runs_out_at
 
     @property
     def fence(self) -> Fence:

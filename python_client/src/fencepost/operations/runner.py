@@ -32,6 +32,7 @@ from .ending import (
     NOT_EXECUTED,
     REPLAYED,
     RESOLVED,
+    TOO_LATE,
     WORDLESS,
     Cancel,
     Context,
@@ -267,8 +268,9 @@ class EffectRunner:
         if started.operation_state != State.PENDING:
             # The answer to the first start was lost, and the lease ran out before this one.
             return stood(started)
-        if cancel is not None and cancel.is_set():
-            return replace(self._record(claim, Failed(reason=NOT_BEGUN)), is_executed=False)
+        if claim.is_over or (cancel is not None and cancel.is_set()):
+            reason = TOO_LATE if claim.is_over else NOT_BEGUN
+            return replace(self._record(claim, Failed(reason=reason)), is_executed=False)
         context = Context(key=claim.key, fingerprint=fingerprint, operation=started, cancel=cancel)
         effect = _Effect(execute, on_error, context)
         with Renewal(self._store, claim, lease_for) as renewal:

@@ -183,7 +183,8 @@ from (values (4, 'ok'), (5, 'limit')) as t (n, outcome);
 
 -- == what is taken away ===========================================================================
 
-select testing.pushed('pending', 'counted', 'fix', '{"p_kind": "note", "p_target": "notes/44"}')
+select testing.pushed('pending', 'counted', 'fix', '{"p_kind": "note", "p_target": "notes/44"}',
+                      'of note')
     as key \gset
 select testing.must('admin_1', testing.call('deauthorise', '{"p_class": "fix",
     "p_duty": "worker", "p_kind": "note", "p_target": "notes/4*"}'));
@@ -191,7 +192,7 @@ select is(testing.by_the_worker('note', 'notes/45', 'counted'), 'limit',
           'what is not authorised any more is not begun');
 select testing.as_if_committed();
 select is(
-    testing.told('worker_1', testing.on_operation(f.name, f.changes, :'key', 'fix', 'of push')),
+    testing.told('worker_1', testing.on_operation(f.name, f.changes, :'key', 'fix', 'of note')),
     f.told, 'what was begun before is: ' || f.name
 )
 from (values

@@ -30,10 +30,12 @@ from (values
      'only to the target''s own place'),
     ('{"p_target": "target:parser"}', 'forbidden', 'as its location spells it'),
     ('{"p_kind": "git.push"}', 'forbidden', 'and by no other kind'),
-    ('{"p_expected": {"after": {"commit": "other"}}}', 'bundle_mismatch',
-     'only what was accepted'),
-    ('{"p_expected": {"after": {"commit": null}}}', 'bundle_mismatch', 'not nothing'),
-    ('{"p_expected": {"after": {}}}', 'bundle_mismatch', 'nor what is not said')
+    ('{"p_expected": {"before": "b", "fence": "f", "after": {"commit": "other"}}}',
+     'bundle_mismatch', 'only what was accepted'),
+    ('{"p_expected": {"before": "b", "fence": "f", "after": {"commit": null}}}',
+     'bundle_mismatch', 'not nothing'),
+    ('{"p_expected": {"before": "b", "fence": "f", "after": {"tree": "other"}}}',
+     'bundle_mismatch', 'nor what is not said')
 ) as c (change, outcome, what);
 reset session authorization;
 select testing.must('admin_1', $$ select * from kernel.deauthorise(

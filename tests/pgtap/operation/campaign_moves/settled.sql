@@ -80,9 +80,11 @@ from (values
 -- All of several.
 select testing.staged('several', 'leased', 'pending');
 select testing.pushed('started', 'parser', 'several', jsonb_build_object(
-    'p_target', format('/srv/parser.git#refs/fencepost/%s/2', testing.id('parser', 'several'))));
+    'p_target', format('/srv/parser.git#refs/fencepost/%s/2', testing.id('parser', 'several'))),
+    'of push 2');
 select testing.pushed('unknown', 'parser', 'several', jsonb_build_object(
-    'p_target', format('/srv/parser.git#refs/fencepost/%s/3', testing.id('parser', 'several'))));
+    'p_target', format('/srv/parser.git#refs/fencepost/%s/3', testing.id('parser', 'several'))),
+    'of push 3');
 select testing.must('worker_1', testing.holding('release', '{}', 'parser', 'several'));
 select results_eq(
     $$ select right(o.target, 1), o.state from ledger.operation as o
