@@ -44,6 +44,7 @@ def test_every_recipe_has_its_test() -> None:
     assert names == {
         "add_a_class",
         "deploy_with_sqitch",
+        "relay_events",
         "run_a_verifier",
         "run_a_worker",
         "run_behind_pgbouncer",  # the settings, by tests/pytest/client/conformance
@@ -76,6 +77,13 @@ def campaign(shop: Stage) -> Stage:
     """Return the stage when a campaign is open."""
     shop.play(blocks(HOWTO / "write-a-sensor.md")[0])
     return shop
+
+
+def test_relay_events_does_what_it_says(campaign: Stage, tmp_path: Path) -> None:
+    (tmp_path / "outbox").mkdir()
+    campaign.instead["/srv/outbox"] = str(tmp_path / "outbox")
+    for block in blocks(HOWTO / "relay-events.md"):
+        campaign.play(block)
 
 
 def test_run_a_worker_and_run_a_verifier_do_what_they_say(campaign: Stage) -> None:
