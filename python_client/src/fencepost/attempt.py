@@ -18,7 +18,15 @@ from .checkout import ZERO, Git, GitError, Interrupted, Snapshot, Unusable, Work
 from .connection import Link
 from .console import Console, clock_time
 from .doorbell import Ring, silent
-from .errors import FencepostError, Forbidden, Refused, Repeated, ServerUnreachable
+from .errors import (
+    Expired,
+    FencepostError,
+    Forbidden,
+    Paused,
+    Refused,
+    Repeated,
+    ServerUnreachable,
+)
 from .interrupt import Interrupt
 from .lease_keeper import LeaseKeeper
 from .looking import Look
@@ -301,7 +309,7 @@ class Attempts:
             return _Release(reason=str(error))
         except NotMoved as error:
             return _Release(reason=_why_not(place, error), is_trouble=True)
-        except (GitError, InDoubt) as error:
+        except (GitError, InDoubt, Paused, Expired) as error:
             return _Release(reason=f"the result could not be pushed: {error}", is_trouble=True)
         except Forbidden:
             reason = f"no authority for duty worker, kind {PUSH}, target {place.target}"

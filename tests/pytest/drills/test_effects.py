@@ -355,8 +355,12 @@ class Zombie:
         return (told / "output").read_text()
 
 
-@pytest.mark.parametrize("in_hook", [True, False], ids=["in-the-repository", "on-its-way"])
-@pytest.mark.parametrize("duty", WORK)
+@pytest.mark.parametrize(
+    ("duty", "in_hook"),
+    # A verifier's that has not left yet: test_verifier_dies.py.
+    [("worker", True), ("worker", False), ("verifier", True)],
+    ids=["worker, in the repository", "worker, on its way", "verifier, in the repository"],
+)
 def test_a_late_push_is_refused(stage: Stage, duty: str, in_hook: bool) -> None:  # noqa: FBT001
     """Only the fence has moved: what was recorded as failed does not come true after all."""
     zombie = Zombie(duty, stage, in_hook=in_hook)
@@ -380,6 +384,29 @@ def test_a_late_push_is_refused(stage: Stage, duty: str, in_hook: bool) -> None:
     assert scene.landed() == landed
     assert zombie.commit != scene.repository.value(zombie.ref)
     assert scene.states(WORK[duty][0]) == "failed"
+
+
+def test_cut_off_until_the_lease_is_lost(stage: Stage) -> None:
+    """It has pushed, and is heard again when all think it dead: what it saw is still true."""
+    (scene,) = prepare("verifier", stage, 1)
+    stage.define_class(lease_default="3 seconds")
+    with before(None) as cut:
+        program, _ = reach("verifier", [scene], cut, EFFECT)
+        cut.is_refusing = True
+        cut.drop()
+        lose("verifier", stage, [scene])
+        assert scene.states("promote") == "unknown"
+        scene.go()
+        cut.is_refusing = False
+        program.wait()
+
+    assert " lost " in program.output
+    # It may have read the ref before it knew that its lease is lost: that is recorded, late.
+    assert scene.states("promote") in {"completed", "unknown"}
+    assert "promote" not in stage.moves(scene.number), "that is for whoever holds the lease"
+    recover("verifier", stage, [scene])
+    assert scene.states("promote") == "completed"
+    scene.is_right("verifier")
 
 
 def test_without_a_fence_it_would_land(stage: Stage) -> None:
@@ -499,6 +526,51 @@ def test_no_worker_names_the_targets_own_ref(stage: Stage) -> None:
         ("begin_operation", "forbidden")
     ] * 5
     assert {one["campaign_id"] for one in by_worker} == {scene.number}
+
+
+def test_two_promotions_into_one_ref_wait_for_each_other(stage: Stage) -> None:
+    """What is under way to the same ref may still land: the second does not begin before."""
+    first = Scene(stage, "answer")
+    stage.define_target("other", repository=first.repository)
+    number = stage.open("other")
+    for _ in range(2):
+        stage.worker(FIX).succeeds()
+    first.hold("pre-receive")
+    holder = stage.verifier()
+    stage.wait_for(lambda: first.is_held, "the first pushes")
+
+    waiting = stage.verifier(number=1)
+    stage.wait_for(
+        lambda: [*{one["outcome"] for one in stage.refusals()}] == ["operation_open"],
+        "the second is told to wait",
+    )
+    first.go()
+    holder.succeeds()
+    waiting.succeeds()
+
+    states = {stage.campaign(one)["state"] for one in (first.number, number)}
+    assert states == {"verified", "ready"}
+    assert first.landed()[MAIN] == 1
+    assert "outdated" in waiting.output
+
+
+def test_what_a_pause_keeps_from_being_pushed_is_given_back(stage: Stage) -> None:
+    """The lease is not lost, and the campaign does not wait for it to run out."""
+    scene = Scene(stage, "answer")
+    go = scene.folder / "finish"
+    worker = stage.worker(f'until [ -e "{go}" ]; do sleep 0.02; done; {FIX}')
+    stage.wait_state(scene.number, "leased")
+    stage.admin("pause", p_class=stage.klass, p_reason="wait")
+    go.touch()
+    worker.wait()
+
+    assert "the result could not be pushed" in worker.output
+    assert stage.moves(scene.number) == ["open", "claim", "release"]
+    assert scene.landed() == {}
+    assert [one["outcome"] for one in stage.refusals()] == ["paused"]
+    stage.admin("resume", p_class=stage.klass)
+    recover("worker", stage, [scene])
+    scene.is_right("worker")
 
 
 def refused(stage: Stage, duty: str, kind: str, target: str) -> str:

@@ -16,8 +16,9 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID, uuid4
 
+from fencepost import clock
 from fencepost.checkout import ZERO, Git, GitError
-from fencepost.errors import Refused
+from fencepost.errors import OperationOpen, Refused
 from fencepost.records import Lease
 
 from .records import Claim, ClaimStatus, Completed, Failed, Fence, Resolution, State, StillUnknown
@@ -31,6 +32,7 @@ PROMOTE: Final = "promote"
 """The kind of operation that moves the target's own ref."""
 
 _PUSHES = 4
+_OPEN_FOR = 60.0
 _ORDINALS = 100
 
 
@@ -123,13 +125,14 @@ class Push:
         Nothing is pushed where the commit has landed already: then only that is recorded.
 
         :raises NotMoved: it is not there, and the operation has failed.
-        :raises InDoubt: an earlier push of this lease is not known to have ended.
+        :raises InDoubt: an earlier push of this lease, or another one to this ref, is not known to
+            have ended.
         :raises GitError: the ref could not be read; the operation is unknown.
         """
-        claim = self._begin(held)
+        claim = self._when_free(lambda: self._begin(held))
         if claim is None:
             return held
-        self._call(lambda store: store.start(claim))
+        self._when_free(lambda: self._call(lambda store: store.start(claim)))
         is_pushed = False
         output = ""
         try:
@@ -161,6 +164,20 @@ class Push:
         reason = f"the ref holds {held.value or 'nothing'}: {output}"[:1000]
         self._call(lambda store: store.fail(claim, reason))
         raise NotMoved(held, output)
+
+    def _when_free(self, step: Callable[[], T]) -> T:
+        """Take a step that the kernel refuses while another push to the same ref is under way."""
+        deadline = clock.now() + _OPEN_FOR
+        pause = 0.5
+        while True:
+            try:
+                return step()
+            except OperationOpen as error:
+                if clock.now() >= deadline:
+                    raise InDoubt(str(error)) from error
+            self._wait(pause)
+            self._require_lease()
+            pause = min(8.0, 2 * pause)
 
     def _begin(self, held: Held) -> Claim | None:
         """Record the intent; ``None`` where it has been carried out already."""
