@@ -401,7 +401,8 @@ def test_cut_off_until_the_lease_is_lost(stage: Stage) -> None:
         program.wait()
 
     assert " lost " in program.output
-    assert scene.states("promote") == "unknown", "it stopped reading when its lease ran out"
+    # It may have read the ref before it knew that its lease is lost: that is recorded, late.
+    assert scene.states("promote") in {"completed", "unknown"}
     assert "promote" not in stage.moves(scene.number), "that is for whoever holds the lease"
     recover("verifier", stage, [scene])
     assert scene.states("promote") == "completed"
