@@ -600,7 +600,8 @@ where t.final_state not in ('confirmed', 'cancelled', 'lapsed')
        where o.class = t.class and o.campaign_id = t.campaign_id
    );
 
--- Whatever an admin made of a class, target, enrolment or authority stands in the log of the configuration.
+-- Whatever an admin made of a class, target, enrolment or authority stands in the log of the
+-- configuration.
 select k.class, 'class' as subject, k.class as name
 from ledger.class as k
 where not exists (

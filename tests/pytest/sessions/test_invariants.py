@@ -15,14 +15,16 @@ from psycopg.types.json import Jsonb
 
 from tests.pytest.conftest import PROJECT
 from tests.pytest.invariants import broken, invariants
-from tests.pytest.sessions.conftest import RESULT, Ledger
+from tests.pytest.sessions.conftest import RESULT, Ledger, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.pytest.conftest import MakePrincipal, Superuser
+    from tests.pytest.sessions.conftest import Session
 
 EVIDENCE = {"p_evidence_uri": "file:///evidence", "p_evidence_sha256": b"e" * 32}
+SHOWN = {"commit": RESULT["commit"]}
 
 UNGUARDED = """
 do $do$
@@ -68,6 +70,8 @@ class Plant(NamedTuple):
 
 
 CHECK = "What kernel.check looks for"
+NUMBERED = "An operation's events are numbered from 1"
+PROMOTION = "A promotion is a verifier's"
 PLANTS = (
     Plant(
         "At most one campaign of a target",
@@ -240,7 +244,7 @@ PLANTS = (
     ),
     Plant(
         "A verdict is on a submitted attempt and its bundle",
-        (CHECK,),
+        (CHECK, PROMOTION),
         "update ledger.attempt set result = '{}' where ending = 'confirmed'",
     ),
     Plant(
@@ -359,6 +363,241 @@ PLANTS = (
         "update ledger.campaign set loss_count = loss_count + 1 where state = 'verifying'",
     ),
     Plant(
+        "An operation of a campaign is pending only under the lease",
+        (),
+        "update ledger.operation set generation = generation - 1"
+        " where state = 'pending' and kind = 'git.push'",
+    ),
+    Plant(
+        "An operation of a campaign is pending only under the lease",
+        (),
+        "update ledger.operation set attempt_no = attempt_no + 1"
+        " where state = 'pending' and kind = 'git.push'",
+    ),
+    Plant(
+        "An operation of a campaign is pending only under the lease",
+        (),
+        "update ledger.operation set duty = 'verifier'"
+        " where state = 'pending' and kind = 'git.push'",
+    ),
+    Plant(
+        "An operation of a campaign is pending only under the lease",
+        (NUMBERED,),
+        "update ledger.operation set principal = 'another'"
+        " where state = 'pending' and kind = 'promote'",
+    ),
+    Plant(
+        "What is verified, confirmed or lapsed has no operation",
+        (),
+        "update ledger.operation set campaign_id = (select campaign_id from ledger.campaign"
+        " where state = 'verified') where state = 'unknown' and kind = 'git.push'",
+    ),
+    Plant(
+        "What is verified, confirmed or lapsed has no operation",
+        (),
+        "update ledger.operation set campaign_id = (select campaign_id from ledger.campaign"
+        " where state = 'confirmed') where state = 'unknown' and kind = 'git.push'",
+    ),
+    Plant(
+        "What is verified, confirmed or lapsed has no operation",
+        ("An operation of a campaign is pending only under the lease",),
+        "update ledger.operation set campaign_id = (select campaign_id from ledger.campaign"
+        " where state = 'lapsed') where state = 'pending' and kind = 'git.push'",
+    ),
+    Plant(
+        "What is verified, confirmed or lapsed has no operation",
+        (),
+        "update ledger.class set retired_at = ledger.clock()",
+    ),
+    Plant(
+        "At most one promotion to a place",
+        (),
+        "insert into ledger.operation select * from ledger.operation"
+        " where state = 'pending' and started_at is not null and kind = 'promote'",
+    ),
+    Plant(
+        PROMOTION,
+        (),
+        "update ledger.operation set duty = 'worker' where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        PROMOTION,
+        (),
+        "update ledger.operation set target = target || ' itself' where kind = 'promote'",
+    ),
+    Plant(
+        PROMOTION,
+        (),
+        """update ledger.operation set expected = expected || '{"after": {"commit": "another"}}'"""
+        " where state = 'pending' and kind = 'promote'",
+    ),
+    Plant(
+        PROMOTION,
+        (),
+        "update ledger.operation set kind = 'git.push'"
+        " where state = 'pending' and kind = 'promote'",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (),
+        "update ledger.operation set started_at = null"
+        " where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (CHECK, NUMBERED),
+        "update ledger.operation set state = 'failed'"
+        " where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (PROMOTION,),
+        "update ledger.operation set attempt_no = attempt_no + 1"
+        " where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (),
+        "update ledger.campaign_event set detail = detail - 'operation'"
+        " where transition = 'promote' and campaign_id ="
+        " (select campaign_id from ledger.campaign where state = 'confirmed')",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (),
+        "update ledger.campaign_event as e set detail = e.detail"
+        " || jsonb_build_object('operation', o.operation_key) from ledger.operation as o"
+        " where o.state = 'completed' and o.kind = 'promote' and o.campaign_id <> e.campaign_id"
+        " and e.transition = 'promote'"
+        " and e.campaign_id = (select campaign_id from ledger.campaign where state = 'confirmed')",
+    ),
+    Plant(
+        "What was promoted was moved by an operation of that attempt",
+        (PROMOTION,),
+        "update ledger.operation set kind = 'git.push'"
+        " where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        "What is completed shows what was expected",
+        (),
+        "update ledger.operation set read_back = null"
+        " where state = 'completed' and kind = 'git.push'",
+    ),
+    Plant(
+        "What is completed shows what was expected",
+        (),
+        """update ledger.operation set read_back = '{"commit": "another"}'"""
+        " where state = 'completed' and kind = 'promote'",
+    ),
+    Plant(
+        "What is completed shows what was expected",
+        (),
+        "update ledger.operation set started_at = begun_at where state = 'released'",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "update ledger.operation_event set event_no = 0 where event_no = 1 and operation_key in"
+        " (select operation_key from ledger.operation where state = 'failed')",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK, "Each of them begins where the one before ended"),
+        "delete from ledger.operation_event where event = 'start' and operation_key in"
+        " (select operation_key from ledger.operation where state = 'failed')",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "update ledger.operation set event_count = event_count + 1 where state = 'failed'",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "delete from ledger.operation_event where event = 'fail'",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "update ledger.operation set state = 'failed' where state = 'unknown'",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "update ledger.operation set incarnation = gen_random_uuid() where state = 'failed'",
+    ),
+    Plant(
+        NUMBERED,
+        (CHECK,),
+        "update ledger.operation set revision = revision + 1 where state = 'unknown'",
+    ),
+    Plant(
+        NUMBERED,
+        (),
+        "update ledger.operation set last_event = 'release' where state = 'unknown'",
+    ),
+    Plant(
+        NUMBERED,
+        (),
+        "update ledger.operation set principal = 'another' where state = 'failed'",
+    ),
+    Plant(
+        NUMBERED,
+        (),
+        "update ledger.operation set token_sha256 = 'another' where state = 'pending'",
+    ),
+    Plant(
+        NUMBERED,
+        (),
+        "update ledger.operation set updated_at = updated_at + interval '1 second'"
+        " where state = 'failed'",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (CHECK,),
+        "update ledger.operation_event set from_state = 'unknown' where event = 'complete'",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (CHECK,),
+        "update ledger.operation_event set to_state = 'unknown' where event = 'start'"
+        " and operation_key in (select operation_key from ledger.operation where state = 'failed')",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (CHECK,),
+        "with begun as (update ledger.operation_event as e set revision = 2"
+        " from ledger.operation as o where o.operation_key = e.operation_key"
+        " and o.state = 'pending' and o.event_count = 1)"
+        " update ledger.operation set revision = 2 where state = 'pending' and event_count = 1",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (CHECK,),
+        "with failed as (update ledger.operation_event set revision = revision + 1"
+        " where event = 'fail')"
+        " update ledger.operation set revision = revision + 1 where last_event = 'fail'",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (),
+        "update ledger.operation_event as e set incarnation = o.incarnation"
+        " from ledger.operation as o"
+        " where o.operation_key = e.operation_key and e.incarnation <> o.incarnation",
+    ),
+    Plant(
+        "Each of them begins where the one before ended",
+        (),
+        "update ledger.operation_event as e set incarnation = gen_random_uuid()"
+        " from ledger.operation as o"
+        " where o.operation_key = e.operation_key and o.state = 'failed' and e.event = 'begin'",
+    ),
+    Plant(
+        "No history outlives its operation",
+        (CHECK,),
+        "delete from ledger.operation where state = 'failed'",
+    ),
+    Plant(
         "A refusal is never ok",
         (),
         "update ledger.refusal set outcome = 'KN101'",
@@ -381,6 +620,12 @@ PLANTS = (
         "update ledger.tombstone set final_state = 'ready'",
     ),
     Plant(
+        "Of a campaign that was pruned",
+        (),
+        "update ledger.operation set campaign_id = (select campaign_id from ledger.tombstone)"
+        " where state = 'failed'",
+    ),
+    Plant(
         "Whatever an admin made of a class",
         (),
         "delete from ledger.config_event where action = 'define_target'",
@@ -389,6 +634,11 @@ PLANTS = (
         "Whatever an admin made of a class",
         (),
         "delete from ledger.config_event where action = 'enrol'",
+    ),
+    Plant(
+        "Whatever an admin made of a class",
+        (),
+        "update ledger.config_event set action = 'deauthorise' where action = 'authorise'",
     ),
 )
 
@@ -408,7 +658,10 @@ class Lives:
         """Let it all happen."""
         ledger = self.ledger
         ledger.define_class(**self.policy)
+        self.authorised("git.push", "/srv/*", is_standalone=False)
+        self.authorised("http.post", "https://*", is_standalone=True)
         ledger.campaigns()
+        self.pushing(self.claimed(), "pruned")
         ledger.clear()
         ledger.tick("2 days")
         assert ledger.admin.done("prune")["note"].startswith("1 campaigns")
@@ -432,19 +685,27 @@ class Lives:
         self.open()
         self.done(self.worker, "fail", self.claimed(), p_reason="no")
         self.done(self.worker, "release", self.claimed())
-        self.claimed()
+        lost = self.started(self.pushing(self.claimed(), "lost"))
         ledger.tick("2 hours")
-        assert [row["note"] for row in ledger.once("reaper").finished("reap")] == ["lose"]
+        assert [row["note"] for row in ledger.once("reaper").finished("reap")] == [
+            "lose"
+        ]
+        self.resolved(lost)
         held = self.submitted("rejected")
-        self.judged(held, p_verdict="rejected", p_exit_code=1, p_reason="no", **EVIDENCE)
+        self.judged(
+            held, p_verdict="rejected", p_exit_code=1, p_reason="no", **EVIDENCE
+        )
         held = self.submitted()
         self.done(self.verifier, "judge", held, p_verdict="unverifiable", p_reason="no")
         attempted = held["p_campaign_id"]
         # What waits there is not to be taken by the next.
-        parked = self.parked({"p_campaign_id": attempted, "p_generation": self.now(attempted)})
+        parked = self.parked(
+            {"p_campaign_id": attempted, "p_generation": self.now(attempted)}
+        )
 
         self.open()
-        self.accepted(self.submitted())
+        held = self.accepted(self.submitted())
+        self.started(self.promoting(held), self.verifier)
         self.open()
         self.submitted()
         self.open()
@@ -453,9 +714,12 @@ class Lives:
         ledger.tick("1 second")
         self.open()
         held = self.claimed()
-        refused = self.worker.call("submit", **held | {"p_token": uuid4()}, **self.submission("x"))
+        refused = self.worker.call(
+            "submit", **held | {"p_token": uuid4()}, **self.submission("x")
+        )
         self.worker.commit()
         assert refused["outcome"] == "not_holder"
+        self.operations(held)
         self.seen("green", is_green=False)
         self.sensor.done("begin_observation", p_target="back", p_token=uuid4())
 
@@ -473,7 +737,9 @@ class Lives:
         self.ledger.campaigns()
         self.ledger.tick("1 second")
 
-    def done(self, who: Any, function: str, held: dict[str, Any], **arguments: object) -> None:
+    def done(
+        self, who: Any, function: str, held: dict[str, Any], **arguments: object
+    ) -> None:
         who.done(function, **held, **arguments)
         self.ledger.tick("1 second")
 
@@ -484,7 +750,11 @@ class Lives:
 
     @staticmethod
     def submission(fingerprint: str) -> dict[str, Any]:
-        return {"p_fingerprint": fingerprint, "p_approach": "a", "p_result": Jsonb(RESULT)}
+        return {
+            "p_fingerprint": fingerprint,
+            "p_approach": "a",
+            "p_result": Jsonb(RESULT),
+        }
 
     def submitted(self, fingerprint: str = "f") -> dict[str, Any]:
         """Let a worker submit, and a verifier take it; return his lease."""
@@ -495,16 +765,137 @@ class Lives:
 
     def judged(self, held: dict[str, Any], **verdict: object) -> None:
         bundle = self.verifier.done("bundle", **held)
-        self.done(self.verifier, "judge", held, p_bundle_sha256=bundle["bundle_sha256"], **verdict)
+        self.done(
+            self.verifier,
+            "judge",
+            held,
+            p_bundle_sha256=bundle["bundle_sha256"],
+            **verdict,
+        )
 
     def accepted(self, held: dict[str, Any]) -> dict[str, Any]:
-        self.judged(held, p_verdict="accepted", p_fingerprint="f", p_exit_code=0, **EVIDENCE)
+        self.judged(
+            held, p_verdict="accepted", p_fingerprint="f", p_exit_code=0, **EVIDENCE
+        )
         return held
 
     def promoted(self) -> None:
-        values = {"p_old_value": "b" * 40, "p_new_value": "c" * 40, "p_read_back": "c" * 40}
         held = self.accepted(self.submitted())
-        self.done(self.verifier, "promote", held, p_fence_value="f", **values)
+        assert (
+            moved(self.verifier, held, self.target_of(held), RESULT["commit"]) == "ok"
+        )
+        self.ledger.tick("1 second")
+        self.done(self.verifier, "promote", held)
+
+    def target_of(self, held: dict[str, Any]) -> str:
+        """Return the target of a lease's campaign."""
+        ((target,),) = self.ledger.look(
+            "select target from audit.campaigns where campaign_id = %s",
+            held["p_campaign_id"],
+        )
+        return str(target)
+
+    # External operations
+
+    def authorised(self, kind: str, target: str, *, is_standalone: bool) -> None:
+        self.ledger.admin.done(
+            "authorise",
+            p_duty="worker",
+            p_kind=kind,
+            p_target=target,
+            p_is_standalone=is_standalone,
+        )
+
+    def begun(
+        self, who: Session, kind: str, target: str, **more: object
+    ) -> dict[str, Any]:
+        """Begin an operation; return what names it in its owner's calls."""
+        token = uuid4()
+        row = who.done(
+            "begin_operation",
+            p_operation_token=token,
+            p_kind=kind,
+            p_target=target,
+            p_fingerprint="f",
+            **more,
+        )
+        assert row["status"] == "owner"
+        self.ledger.tick("1 second")
+        return {"p_operation_key": row["operation_key"], "p_operation_token": token}
+
+    def pushing(self, held: dict[str, Any], name: str) -> dict[str, Any]:
+        """Let the worker begin to push something."""
+        expected = Jsonb({"after": SHOWN})
+        return self.begun(
+            self.worker, "git.push", f"/srv/{name}", p_expected=expected, **held
+        )
+
+    def promoting(self, held: dict[str, Any]) -> dict[str, Any]:
+        """Let the verifier begin to move what was accepted."""
+        expected = Jsonb({"before": "b", "after": SHOWN, "fence": "f"})
+        target = f"target:{self.target_of(held)}"
+        return self.begun(self.verifier, "promote", target, p_expected=expected, **held)
+
+    def posting(self, key: str) -> dict[str, Any]:
+        """Let the worker begin an operation without a campaign."""
+        return self.begun(
+            self.worker, "http.post", f"https://service.invalid/{key}", p_key=key
+        )
+
+    def started(
+        self, operation: dict[str, Any], who: Session | None = None
+    ) -> dict[str, Any]:
+        self.done(who or self.worker, "start_operation", operation)
+        return operation
+
+    def resolved(self, operation: dict[str, Any]) -> None:
+        """Let an admin find out that what is unknown did not take effect."""
+        key = operation["p_operation_key"]
+        ((state, incarnation, revision),) = self.ledger.look(
+            "select state, incarnation, revision from ledger.operation where operation_key = %s",
+            key,
+        )
+        assert state == "unknown"
+        fence = {
+            "p_operation_key": key,
+            "p_incarnation": incarnation,
+            "p_revision": revision,
+        }
+        self.done(
+            self.ledger.admin,
+            "resolve_operation",
+            fence,
+            p_state="failed",
+            p_reason="not there",
+        )
+
+    def operations(self, held: dict[str, Any]) -> None:
+        """Let there be an operation in every state, under a worker's lease and without one."""
+        self.pushing(held, "pending")
+        self.done(self.worker, "release_operation", self.pushing(held, "released"))
+        operation = self.started(self.pushing(held, "completed"))
+        self.done(
+            self.worker, "complete_operation", operation, p_read_back=Jsonb(SHOWN)
+        )
+        operation = self.started(self.pushing(held, "failed"))
+        self.done(self.worker, "fail_operation", operation, p_reason="no")
+        operation = self.started(self.pushing(held, "unknown"))
+        self.done(
+            self.worker, "mark_operation_unknown", operation, p_reason="no answer"
+        )
+
+        self.done(self.worker, "release_operation", self.posting("again"))
+        operation = self.started(self.posting("again"))
+        self.done(self.worker, "complete_operation", operation, p_result=Jsonb({}))
+        self.begun(
+            self.worker,
+            "http.post",
+            "https://service.invalid/taken",
+            p_key="taken",
+            p_lease_for="1 minute",
+        )
+        self.ledger.tick("2 minutes")
+        self.posting("taken")
 
     def parked(self, held: dict[str, Any]) -> int:
         named = {name: held[name] for name in ("p_campaign_id", "p_generation")}
@@ -518,13 +909,17 @@ class Lives:
         begun = self.sensor.done("begin_observation", p_target=target, p_token=token)
         named = {"p_target": target, "p_number": begun["number"], "p_token": token}
         self.ledger.tick("1 second")
-        moved = self.sensor.done("report_observation", **named, p_is_green=is_green)["moved"]
+        moved = self.sensor.done("report_observation", **named, p_is_green=is_green)[
+            "moved"
+        ]
         assert moved
         self.ledger.tick("1 second")
 
 
 @pytest.fixture
-def lives(scratch_database: str, principal: MakePrincipal, superuser: Superuser) -> Iterator[Lives]:
+def lives(
+    scratch_database: str, principal: MakePrincipal, superuser: Superuser
+) -> Iterator[Lives]:
     """Yield a ledger that may be spoiled."""
     ledger = Ledger(scratch_database, principal, superuser)
     lives = Lives(ledger)
@@ -537,9 +932,16 @@ def test_each_sentence_names_the_fault_that_is_planted(
     lives: Lives, scratch_database: str, superuser: Superuser
 ) -> None:
     connection = superuser(scratch_database)
-    assert {state for (state,) in lives.ledger.look("select state from ledger.campaign")} == {
+    assert {
+        state for (state,) in lives.ledger.look("select state from ledger.campaign")
+    } == {
         *("ready", "leased", "attempted", "verifying", "promoting", "verified"),
         *("confirmed", "cancelled", "lapsed"),
+    }
+    assert {
+        state for (state,) in lives.ledger.look("select state from ledger.operation")
+    } == {
+        *("pending", "completed", "failed", "unknown", "released"),
     }
     assert broken(connection, PROJECT) == []
     connection.execute(UNGUARDED)
@@ -551,7 +953,9 @@ def test_each_sentence_names_the_fault_that_is_planted(
         planted = connection.execute(plant.statement).rowcount
         found = {complaint.split("\n")[0] for complaint in broken(connection, PROJECT)}
         connection.rollback()
-        expected = {sentence(beginning) for beginning in (plant.sentence, *plant.follow)}
+        expected = {
+            sentence(beginning) for beginning in (plant.sentence, *plant.follow)
+        }
         if planted == 0 or found != expected:
             wrong.append(f"{plant.statement}: {planted} rows, found {sorted(found)}")
     assert not wrong, "\n".join(wrong)
@@ -565,5 +969,7 @@ def test_each_sentence_has_its_fault() -> None:
 
 def sentence(beginning: str) -> str:
     """Return the one sentence of the invariants that begins like this."""
-    (found,) = (i.sentence for i in invariants(PROJECT) if i.sentence.startswith(beginning))
+    (found,) = (
+        i.sentence for i in invariants(PROJECT) if i.sentence.startswith(beginning)
+    )
     return found
