@@ -418,7 +418,8 @@ PLANTS = (
     Plant(
         PROMOTION,
         (),
-        "update ledger.operation set duty = 'worker' where state = 'completed' and kind = 'promote'",
+        "update ledger.operation set duty = 'worker'"
+        " where state = 'completed' and kind = 'promote'",
     ),
     Plant(
         PROMOTION,
@@ -687,21 +688,15 @@ class Lives:
         self.done(self.worker, "release", self.claimed())
         lost = self.started(self.pushing(self.claimed(), "lost"))
         ledger.tick("2 hours")
-        assert [row["note"] for row in ledger.once("reaper").finished("reap")] == [
-            "lose"
-        ]
+        assert [row["note"] for row in ledger.once("reaper").finished("reap")] == ["lose"]
         self.resolved(lost)
         held = self.submitted("rejected")
-        self.judged(
-            held, p_verdict="rejected", p_exit_code=1, p_reason="no", **EVIDENCE
-        )
+        self.judged(held, p_verdict="rejected", p_exit_code=1, p_reason="no", **EVIDENCE)
         held = self.submitted()
         self.done(self.verifier, "judge", held, p_verdict="unverifiable", p_reason="no")
         attempted = held["p_campaign_id"]
         # What waits there is not to be taken by the next.
-        parked = self.parked(
-            {"p_campaign_id": attempted, "p_generation": self.now(attempted)}
-        )
+        parked = self.parked({"p_campaign_id": attempted, "p_generation": self.now(attempted)})
 
         self.open()
         held = self.accepted(self.submitted())
@@ -714,9 +709,7 @@ class Lives:
         ledger.tick("1 second")
         self.open()
         held = self.claimed()
-        refused = self.worker.call(
-            "submit", **held | {"p_token": uuid4()}, **self.submission("x")
-        )
+        refused = self.worker.call("submit", **held | {"p_token": uuid4()}, **self.submission("x"))
         self.worker.commit()
         assert refused["outcome"] == "not_holder"
         self.operations(held)
@@ -737,9 +730,7 @@ class Lives:
         self.ledger.campaigns()
         self.ledger.tick("1 second")
 
-    def done(
-        self, who: Any, function: str, held: dict[str, Any], **arguments: object
-    ) -> None:
+    def done(self, who: Any, function: str, held: dict[str, Any], **arguments: object) -> None:
         who.done(function, **held, **arguments)
         self.ledger.tick("1 second")
 
@@ -774,16 +765,12 @@ class Lives:
         )
 
     def accepted(self, held: dict[str, Any]) -> dict[str, Any]:
-        self.judged(
-            held, p_verdict="accepted", p_fingerprint="f", p_exit_code=0, **EVIDENCE
-        )
+        self.judged(held, p_verdict="accepted", p_fingerprint="f", p_exit_code=0, **EVIDENCE)
         return held
 
     def promoted(self) -> None:
         held = self.accepted(self.submitted())
-        assert (
-            moved(self.verifier, held, self.target_of(held), RESULT["commit"]) == "ok"
-        )
+        assert moved(self.verifier, held, self.target_of(held), RESULT["commit"]) == "ok"
         self.ledger.tick("1 second")
         self.done(self.verifier, "promote", held)
 
@@ -806,9 +793,7 @@ class Lives:
             p_is_standalone=is_standalone,
         )
 
-    def begun(
-        self, who: Session, kind: str, target: str, **more: object
-    ) -> dict[str, Any]:
+    def begun(self, who: Session, kind: str, target: str, **more: object) -> dict[str, Any]:
         """Begin an operation; return what names it in its owner's calls."""
         token = uuid4()
         row = who.done(
@@ -826,9 +811,7 @@ class Lives:
     def pushing(self, held: dict[str, Any], name: str) -> dict[str, Any]:
         """Let the worker begin to push something."""
         expected = Jsonb({"after": SHOWN})
-        return self.begun(
-            self.worker, "git.push", f"/srv/{name}", p_expected=expected, **held
-        )
+        return self.begun(self.worker, "git.push", f"/srv/{name}", p_expected=expected, **held)
 
     def promoting(self, held: dict[str, Any]) -> dict[str, Any]:
         """Let the verifier begin to move what was accepted."""
@@ -838,13 +821,9 @@ class Lives:
 
     def posting(self, key: str) -> dict[str, Any]:
         """Let the worker begin an operation without a campaign."""
-        return self.begun(
-            self.worker, "http.post", f"https://service.invalid/{key}", p_key=key
-        )
+        return self.begun(self.worker, "http.post", f"https://service.invalid/{key}", p_key=key)
 
-    def started(
-        self, operation: dict[str, Any], who: Session | None = None
-    ) -> dict[str, Any]:
+    def started(self, operation: dict[str, Any], who: Session | None = None) -> dict[str, Any]:
         self.done(who or self.worker, "start_operation", operation)
         return operation
 
@@ -874,15 +853,11 @@ class Lives:
         self.pushing(held, "pending")
         self.done(self.worker, "release_operation", self.pushing(held, "released"))
         operation = self.started(self.pushing(held, "completed"))
-        self.done(
-            self.worker, "complete_operation", operation, p_read_back=Jsonb(SHOWN)
-        )
+        self.done(self.worker, "complete_operation", operation, p_read_back=Jsonb(SHOWN))
         operation = self.started(self.pushing(held, "failed"))
         self.done(self.worker, "fail_operation", operation, p_reason="no")
         operation = self.started(self.pushing(held, "unknown"))
-        self.done(
-            self.worker, "mark_operation_unknown", operation, p_reason="no answer"
-        )
+        self.done(self.worker, "mark_operation_unknown", operation, p_reason="no answer")
 
         self.done(self.worker, "release_operation", self.posting("again"))
         operation = self.started(self.posting("again"))
@@ -909,17 +884,13 @@ class Lives:
         begun = self.sensor.done("begin_observation", p_target=target, p_token=token)
         named = {"p_target": target, "p_number": begun["number"], "p_token": token}
         self.ledger.tick("1 second")
-        moved = self.sensor.done("report_observation", **named, p_is_green=is_green)[
-            "moved"
-        ]
+        moved = self.sensor.done("report_observation", **named, p_is_green=is_green)["moved"]
         assert moved
         self.ledger.tick("1 second")
 
 
 @pytest.fixture
-def lives(
-    scratch_database: str, principal: MakePrincipal, superuser: Superuser
-) -> Iterator[Lives]:
+def lives(scratch_database: str, principal: MakePrincipal, superuser: Superuser) -> Iterator[Lives]:
     """Yield a ledger that may be spoiled."""
     ledger = Ledger(scratch_database, principal, superuser)
     lives = Lives(ledger)
@@ -932,15 +903,11 @@ def test_each_sentence_names_the_fault_that_is_planted(
     lives: Lives, scratch_database: str, superuser: Superuser
 ) -> None:
     connection = superuser(scratch_database)
-    assert {
-        state for (state,) in lives.ledger.look("select state from ledger.campaign")
-    } == {
+    assert {state for (state,) in lives.ledger.look("select state from ledger.campaign")} == {
         *("ready", "leased", "attempted", "verifying", "promoting", "verified"),
         *("confirmed", "cancelled", "lapsed"),
     }
-    assert {
-        state for (state,) in lives.ledger.look("select state from ledger.operation")
-    } == {
+    assert {state for (state,) in lives.ledger.look("select state from ledger.operation")} == {
         *("pending", "completed", "failed", "unknown", "released"),
     }
     assert broken(connection, PROJECT) == []
@@ -953,9 +920,7 @@ def test_each_sentence_names_the_fault_that_is_planted(
         planted = connection.execute(plant.statement).rowcount
         found = {complaint.split("\n")[0] for complaint in broken(connection, PROJECT)}
         connection.rollback()
-        expected = {
-            sentence(beginning) for beginning in (plant.sentence, *plant.follow)
-        }
+        expected = {sentence(beginning) for beginning in (plant.sentence, *plant.follow)}
         if planted == 0 or found != expected:
             wrong.append(f"{plant.statement}: {planted} rows, found {sorted(found)}")
     assert not wrong, "\n".join(wrong)
@@ -969,7 +934,5 @@ def test_each_sentence_has_its_fault() -> None:
 
 def sentence(beginning: str) -> str:
     """Return the one sentence of the invariants that begins like this."""
-    (found,) = (
-        i.sentence for i in invariants(PROJECT) if i.sentence.startswith(beginning)
-    )
+    (found,) = (i.sentence for i in invariants(PROJECT) if i.sentence.startswith(beginning))
     return found
