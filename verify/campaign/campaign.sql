@@ -71,20 +71,7 @@ $list$ as indexes
 \gset
 \ir ../_support/assert_table.psql
 
--- A DBA may have added to these.
-do $verify$
-declare
-    c_options constant text[] := array[
-        'fillfactor=85', 'autovacuum_vacuum_scale_factor=0.02', 'autovacuum_vacuum_threshold=200'
-    ];
-    v_found   text[];
-begin
-    select coalesce(c.reloptions, '{}') into strict v_found
-    from pg_catalog.pg_class as c
-    where c.oid = 'ledger.campaign'::regclass;
-    assert v_found @> c_options and not 'autovacuum_enabled=false' = any (v_found), format(
-        'ledger.campaign leaves room for renewals and is vacuumed early, found %s', v_found);
-end
-$verify$;
+\set relation ledger.campaign
+\ir ../_support/assert_kept_hot.psql
 
 rollback;

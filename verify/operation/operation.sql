@@ -61,6 +61,9 @@ $list$ as indexes
 \gset
 \ir ../_support/assert_table.psql
 
+\set relation ledger.operation
+\ir ../_support/assert_kept_hot.psql
+
 \set type kernel.operation
 select $list$
     outcome          text
