@@ -2,7 +2,7 @@
 -- place.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(55);
+select plan(59);
 
 select testing.callable_by('kernel.authorise', 'admin');
 create function testing.allowing(p_changes jsonb default '{}')
@@ -51,6 +51,24 @@ select results_eq(
        ('fix', 'worker git.push /srv/x#refs/y', 'admin_1', null, null, 'true') $$,
     'each change is in the log of the configuration'
 );
+
+-- With a campaign or without one: not both by one row, and not silently the other.
+set local session authorization admin_1;
+select testing.refused(
+    testing.allowing('{"p_target": "/srv/x#refs/y"}'), 'illegal',
+    'what is authorised without a campaign is not turned into one with'
+);
+select testing.allowing('{"p_target": "/srv/x#refs/z"}') as with_campaign \gset
+reset session authorization;
+select testing.must('admin_1', :'with_campaign');
+set local session authorization admin_1;
+select testing.refused(
+    testing.allowing('{"p_target": "/srv/x#refs/z", "p_is_standalone": "true"}'), 'illegal',
+    'nor the other way round'
+);
+reset session authorization;
+select testing.must('admin_1', $$ select * from kernel.deauthorise(
+    p_class => 'fix', p_duty => 'worker', p_kind => 'git.push', p_target => '/srv/x#refs/z') $$);
 
 -- == never a target's own place ===================================================================
 
@@ -117,6 +135,25 @@ select is(
 select is(
     testing.act('admin_1', replace(testing.defining('/srv/x', 'refs/y'), '''fix''', '''ship'''))
         ->> 'outcome', 'ok', 'another class''s authorities are its own'
+);
+
+-- A campaign goes on at the place where its target was when its bundle was made.
+select testing.class('went', '{"promotes": true}');
+select testing.verifying('parser', 'went');
+select testing.must('admin_1', testing.call('define_target', '{"p_class": "went",
+    "p_target": "parser", "p_desired_state": {}, "p_acceptance": {"command": ["true"]},
+    "p_location": {"repository": "/srv/parser.git", "ref": "refs/heads/next"}}'));
+set local session authorization admin_1;
+select testing.refused(
+    testing.allowing('{"p_class": "went", "p_target": "/srv/parser.git#refs/heads/main"}'),
+    'illegal', 'nor where an open campaign''s target was when it was bundled'
+);
+reset session authorization;
+select testing.must('admin_1', testing.on_campaign('cancel', '{}', 'parser', 'went'));
+select is(
+    testing.act('admin_1', testing.allowing(
+        '{"p_class": "went", "p_target": "/srv/parser.git#refs/heads/main"}')) ->> 'outcome',
+    'ok', 'but where one that is closed had been'
 );
 
 -- == who, and misuse ==============================================================================

@@ -1,6 +1,6 @@
 -- kernel.define_target makes a watched thing of a class, or replaces what is said of it.
 \ir ../_support/fixture.psql
-select plan(82);
+select plan(85);
 
 select testing.callable_by('kernel.define_target', 'admin');
 
@@ -150,6 +150,10 @@ select testing.raises(
     format('kernel.define_target takes no location %s', left(o.object, 20))
 )
 from (values ('[]', 'KN102'), ('"x"', 'KN102'), ('null', 'KN102'), ('7', 'KN102'),
+             ('{"repository": "/srv/x", "ref": "main"}', 'KN102'),
+             ('{"repository": "/srv/x", "ref": "-d"}', 'KN102'),
+             (jsonb_build_object('repository', repeat('x', 985), 'ref', 'refs/heads/main')::text,
+              'KN103'),
              (jsonb_build_object('x', repeat('x', 65536))::text, 'KN103')) as o (object, code);
 select testing.raises(
     testing.defined(p_desired_state => o.object), o.code, null,

@@ -1,7 +1,8 @@
 -- kernel.claim_promotion hands an accepted attempt, whose promotion was left, to one verifier.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(40);
+\ir ../_support/operation.psql
+select plan(43);
 
 select testing.callable_by('kernel.claim_promotion', 'verifier');
 
@@ -141,6 +142,39 @@ select results_eq(
 select is_empty(
     $$ select * from kernel.claim_promotion(p_class => 'order', p_token => gen_random_uuid()) $$,
     'then nothing'
+);
+reset session authorization;
+
+-- == where another may have been promoted =========================================================
+
+select testing.class('place', '{"promotes": true}');
+select testing.promoting('first', 'place');
+select testing.promotion_is('started', 'first', 'place') as key \gset
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'place') $$);
+select testing.promoting('second', 'place');
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap(p_class => 'place') $$);
+set local session authorization verifier_2;
+select results_eq(
+    $$ select campaign_id from kernel.claim_promotion(
+           p_class => 'place', p_token => testing.token('first at the place')) $$,
+    $$ select testing.id('first', 'place') $$,
+    'what nobody knows of is taken up, for its own campaign to reconcile'
+);
+select is_empty(
+    $$ select * from kernel.claim_promotion(p_class => 'place', p_token => gen_random_uuid()) $$,
+    'another campaign is not promoted to the same place until then'
+);
+reset session authorization;
+select testing.must('verifier_2', testing.resolving(
+    'failed', jsonb_build_object('p_token', testing.token('first at the place')), :'key',
+    'place'));
+set local session authorization verifier_2;
+select results_eq(
+    $$ select campaign_id from kernel.claim_promotion(
+           p_class => 'place', p_token => testing.token('second at the place')) $$,
+    $$ select testing.id('second', 'place') $$, 'but then it is'
 );
 reset session authorization;
 

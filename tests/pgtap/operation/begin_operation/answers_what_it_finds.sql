@@ -3,10 +3,11 @@
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
-select plan(59);
+select plan(65);
 
 select testing.callable_by('kernel.begin_operation', 'worker', 'verifier');
 select testing.allows_operations('fix');
+select testing.authorised('http.put', 'https://*', 'fix', 'worker', true);
 
 -- == owner ========================================================================================
 
@@ -121,6 +122,15 @@ select is(
     'ok conflict', format('it is a conflict with one that is %s', s.state)
 )
 from unnest(array['pending', 'started', 'completed', 'failed', 'unknown']) as s (state);
+-- One fingerprint stands for one request to one target.
+select is(
+    testing.told('worker_2', testing.posting(jsonb_build_object('p_key', 'key ' || s.state)
+                                             || c.change)),
+    'ok conflict', format('so is another %s, with one that is %s', c.what, s.state)
+)
+from unnest(array['pending', 'completed', 'unknown']) as s (state)
+cross join (values ('{"p_kind": "http.put"}'::jsonb, 'kind'),
+                   ('{"p_target": "https://pay.example/refunds"}', 'target')) as c (change, what);
 reset session authorization;
 select testing.clock_passes('1 hour');
 select is(

@@ -3,7 +3,7 @@
 \ir ../../_support/fixture.psql
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
-select plan(30);
+select plan(34);
 
 select testing.allows_operations('ship');
 create function testing.promotes(p_changes jsonb default '{}', p_target text default 'parser')
@@ -37,6 +37,20 @@ from (values
     ('{"p_expected": {"before": "b", "fence": "f", "after": {"tree": "other"}}}',
      'bundle_mismatch', 'nor what is not said')
 ) as c (change, outcome, what);
+select testing.raises(
+    testing.moving(jsonb_build_object('p_expected', e.expected)), 'KN102',
+    'a promotion says what it found and what it shall bring about',
+    'and nothing that does not say what it found: ' || coalesce(e.expected::text, 'null')
+)
+from (values
+    ('{"after": {"commit": "commit-of-patch-1"}}'::jsonb),
+    ('{"after": {"commit": "commit-of-patch-1"}, "before": "base-1"}'),
+    ('{"after": {"commit": "commit-of-patch-1"}, "fence": "fence-1"}')
+) as e (expected);
+select testing.raises(
+    testing.moving('{"p_expected": {"before": "b", "fence": "f", "after": {}}}'), 'KN102',
+    'nothing is said of what the target must show afterwards', 'nor what shows nothing'
+);
 reset session authorization;
 select testing.must('admin_1', $$ select * from kernel.deauthorise(
     p_class => 'ship', p_duty => 'verifier', p_kind => 'promote', p_target => '*') $$);

@@ -4,7 +4,7 @@
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
 \ir ../../_support/move.psql
-select plan(40);
+select plan(42);
 
 -- == new_epoch ====================================================================================
 
@@ -62,6 +62,34 @@ select is(
 )
 from (values ('pending', 'unknown'), ('started', 'unknown'), ('completed', 'completed'),
              ('unknown', 'unknown')) as k (state, after);
+
+-- What was completed before is done: its new key does not make it new.
+select testing.class('kept', '{"promotes": true}');
+select testing.allows_operations('kept');
+select testing.promoting('parser', 'kept');
+select testing.promotion_is('completed', 'parser', 'kept') as key \gset
+select testing.must('admin_1', $$ select * from kernel.new_epoch('kept') $$);
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap('kept') $$);
+select testing.clock_passes('1 hour');
+select testing.must('verifier_2', format(
+    'select * from kernel.claim_promotion(p_class => %L, p_token => %L)', 'kept',
+    testing.token('verifier_2')));
+select results_eq(
+    format($$ select b ->> 'status', b ->> 'operation_key', b -> 'read_back'
+              from testing.act('verifier_2', %L) as b $$,
+           testing.moving('{"p_operation_token": "00000000-0000-4000-8000-000000000003"}',
+                          'parser', 'kept')),
+    format($$ values ('replay'::text, %L::text, '{"commit": "commit-of-patch-1"}'::jsonb) $$,
+           :'key'),
+    'what was promoted before a new epoch is not promoted again'
+);
+select is(
+    testing.told('verifier_2', testing.moving(
+        '{"p_operation_token": "00000000-0000-4000-8000-000000000004",
+          "p_fingerprint": "promotion-2"}', 'parser', 'kept')),
+    'illegal', 'nor by another request'
+);
 
 -- == dismiss ======================================================================================
 

@@ -4,7 +4,7 @@
 \ir ../../_support/call.psql
 \ir ../../_support/operation.psql
 \ir ../../_support/move.psql
-select plan(65);
+select plan(66);
 
 create function testing.cell(p_move text, p_state text, p_operation text)
     returns text
@@ -129,6 +129,32 @@ select testing.must('verifier_2', testing.resolving('completed', jsonb_build_obj
 select is(
     testing.after_the('verifier_2', testing.promotion('{}', 'parser', 'lost'), 'lost', :'key'),
     'ok, verified, completed', 'who reads the target, and finds that it was done'
+);
+
+-- == what the next holder is told ==================================================================
+
+select testing.leased('crowded');
+select testing.authorised('git.tag', '{repository}#refs/tags/{campaign}*', 'fix');
+do $do$
+begin
+    perform testing.as_if_committed();
+    for n in 1..101 loop
+        perform testing.must('worker_1', testing.pushing(jsonb_build_object(
+            'p_kind', 'git.tag', 'p_operation_token', gen_random_uuid(),
+            'p_target', format('/srv/parser.git#refs/tags/%s-%s', testing.id('crowded'), n)
+        ), 'crowded'));
+    end loop;
+end
+$do$;
+select testing.must('admin_1', $$ select * from kernel.new_epoch('fix') $$);
+select testing.clock_passes('15 minutes');
+select testing.must('reaper_1', $$ select * from kernel.reap('fix') $$);
+select testing.clock_passes('1 hour');
+select testing.claim('crowded', 'fix', 'worker_2');
+select is(
+    jsonb_array_length(testing.act('worker_2', testing.holding('brief', '{}', 'crowded'))
+        -> 'operations'),
+    100, 'a brief has the oldest hundred of what is unknown'
 );
 
 select finish();
