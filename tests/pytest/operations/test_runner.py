@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,6 +318,26 @@ def test_a_lost_answer_to_the_start_does_not_begin_an_effect_whose_lease_is_over
     ended = EffectRunner(store).run("k", "f", provider, lease_for=SECOND)
     assert (ended.state, ended.is_executed, store.asked) == ("unknown", False, 2)
     assert provider.done == []
+
+
+def test_an_answer_to_the_start_that_comes_late_begins_no_effect(
+    office: Office, provider: Provider
+) -> None:
+    """A process stopped between the two, say: nobody has taken the operation, but anybody may."""
+    rival = office.store("rival")
+
+    class Slow(Store):
+        def start(self, claim: Claim) -> Operation:
+            answer = super().start(claim)
+            while not claim.is_over:
+                time.sleep(0.05)
+            return answer
+
+    store = Slow(office.connect(), office.campaign_class, kind=KIND, target=TARGET)
+    ended = EffectRunner(store).run("k", "f", provider, lease_for=SECOND)
+    assert (ended.state, ended.is_executed, provider.done) == ("failed", False, [])
+    assert ended.reason == "its lease ran out between start and execution"
+    assert rival.claim("k", "f").operation.reason == ended.reason
 
 
 def test_what_the_kernel_does_not_let_start_is_given_back(

@@ -414,6 +414,37 @@ def test_of_two_sessions_of_a_holder_one_begins_it(posts: Ledger) -> None:
     again.commit()
 
 
+def test_begun_while_the_class_is_paused_it_comes_too_late(posts: Ledger) -> None:
+    """It waited for the campaign's row; what counts is how the class is when it has it."""
+    posts.campaigns()
+    anna, again = posts.session("worker"), posts.session("worker")
+    held = anna.claimed()
+    anna.call("renew", **held)
+    late = posts.background(lambda: push(again, held, uuid4()))
+    posts.wait_until_blocked(again, anna)
+    posts.admin.done("pause")
+    anna.commit()
+    assert late.result()["outcome"] == "paused"
+    again.commit()
+    assert posts.look("select from ledger.operation") == []
+
+
+def test_started_while_the_class_is_paused_it_comes_too_late(posts: Ledger) -> None:
+    posts.campaigns()
+    anna, again, token = posts.session("worker"), posts.session("worker"), uuid4()
+    held = anna.claimed()
+    key = push(anna, held, token)["operation_key"]
+    anna.commit()
+    anna.call("renew", **held)
+    late = posts.background(lambda: again.call("start_operation", **of(key, token)))
+    posts.wait_until_blocked(again, anna)
+    posts.admin.done("pause")
+    anna.commit()
+    assert late.result()["outcome"] == "paused"
+    again.commit()
+    assert row(posts, key) == ("pending", 1)
+
+
 def test_a_lease_is_not_taken_from_who_reports_an_effect(posts: Ledger) -> None:
     """Nor do the others wait for that: the reaper takes theirs, and comes back for this one."""
     posts.stop_clock()
@@ -489,7 +520,14 @@ def test_of_two_promotions_to_one_place_one_is_started(ledger: Ledger, end: str)
             **EVIDENCE,
         )
         token = uuid4()
-        operation = push(verifier, held, token, p_kind="promote", p_target="/srv/r#refs/heads/main")
+        operation = push(
+            verifier,
+            held,
+            token,
+            p_kind="promote",
+            p_target="/srv/r#refs/heads/main",
+            p_expected=Jsonb({"before": "b", "after": {"commit": "c"}, "fence": "f"}),
+        )
         verifier.commit()
         assert operation["status"] == "owner"
         begun.append(of(operation["operation_key"], token))
@@ -512,7 +550,7 @@ def test_no_authority_comes_in_while_a_target_is_being_placed(ledger: Ledger) ->
     first, second = ledger.session("admin"), ledger.session("admin")
     target = {
         "p_target": "t",
-        "p_location": Jsonb({"repository": "/srv/r", "ref": "main"}),
+        "p_location": Jsonb({"repository": "/srv/r", "ref": "refs/heads/main"}),
         "p_desired_state": Jsonb({}),
         "p_acceptance": Jsonb({"command": ["true"]}),
     }
@@ -525,7 +563,7 @@ def test_no_authority_comes_in_while_a_target_is_being_placed(ledger: Ledger) ->
     second.commit()
 
     authority["p_target"] = "/srv/s#*"
-    target["p_location"] = Jsonb({"repository": "/srv/s", "ref": "main"})
+    target["p_location"] = Jsonb({"repository": "/srv/s", "ref": "refs/heads/main"})
     assert first.call("authorise", **authority)["outcome"] == "ok"
     late = ledger.background(lambda: second.call("define_target", **target))
     ledger.wait_until_blocked(second, first)
