@@ -14,14 +14,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fencepost.checkout import GitError
 from fencepost.operations import evidence, fingerprint, fnv1a64, formatted, operation_key, schema
 from fencepost.operations.blank import WHITE, is_blank, trimmed
 from fencepost.operations.canonical import NotCanonical, canonical, number
 from fencepost.operations.errors import InvalidArgument, OutcomeNotRecorded, sqlstate
+from fencepost.operations.git import Place
 from fencepost.operations.records import ABSENT, Claim, ClaimStatus, Completed, Operation
 from fencepost.operations.statements import encoded
 
 PACKAGE = Path(evidence.__file__).parent
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("repository", ["/srv/r.git", "/srv/c#.git", "ssh://host/r"])
+def test_another_ref_of_a_repository_is_found_by_its_target(repository: str) -> None:
+    place = Place(repository=repository, ref="refs/heads/main", fence="refs/fencepost/c/1/fence")
+    other = Place(repository=repository, ref="refs/x#y", fence=place.fence)
+    assert place.another(other.target) == other
+    with pytest.raises(GitError, match="is not of"):
+        place.another(f"{repository}2#refs/heads/main")
+
 
 # -- blank -----------------------------------------------------------------------------------------
 
