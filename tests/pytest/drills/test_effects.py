@@ -409,6 +409,28 @@ def test_cut_off_until_the_lease_is_lost(stage: Stage) -> None:
     scene.is_right("verifier")
 
 
+def test_what_was_moved_back_since_is_not_called_promoted(stage: Stage) -> None:
+    """It was there once, and that is on record; somebody has decided otherwise in the meantime."""
+    (scene,) = prepare("verifier", stage, 1)
+    stage.define_class(lease_default="3 seconds")
+    where = "after the acknowledgement"
+    with before(points("verifier")[where]) as cut:
+        program, _ = reach("verifier", [scene], cut, where)
+        program.kill()
+    scene.go()
+    lose("verifier", stage, [scene])
+    assert scene.states("promote") == "completed"
+    scene.repository.git("update-ref", MAIN, scene.base)
+
+    fresh = stage.verifier(number=1)
+    fresh.succeeds()
+
+    assert f"was moved back to {scene.base}" in fresh.output
+    assert stage.moves(scene.number)[-1] == "outdate"
+    assert scene.repository.value() == scene.base
+    assert scene.landed()[MAIN] == 2, "there and back, by that hand"
+
+
 def test_without_a_fence_it_would_land(stage: Stage) -> None:
     """The control: nobody found out what became of the push, so it still may take effect."""
     zombie = Zombie("verifier", stage, in_hook=True)
@@ -502,7 +524,7 @@ def test_no_worker_names_the_targets_own_ref(stage: Stage) -> None:
             p_campaign_id=scene.number,
             p_generation=1,
             p_token=token,
-            p_expected=Jsonb({"after": {"commit": "f"}}),
+            p_expected=Jsonb({"before": "b", "after": {"commit": "f"}, "fence": "f"}),
         )["outcome"]
         for kind, target in (
             ("git.push", own),
@@ -564,7 +586,7 @@ def test_what_a_pause_keeps_from_being_pushed_is_given_back(stage: Stage) -> Non
     go.touch()
     worker.wait()
 
-    assert "the result could not be pushed" in worker.output
+    assert "the result may not be pushed now" in worker.output
     assert stage.moves(scene.number) == ["open", "claim", "release"]
     assert scene.landed() == {}
     assert [one["outcome"] for one in stage.refusals()] == ["paused"]
