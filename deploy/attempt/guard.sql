@@ -41,7 +41,10 @@ begin
               and c.lease_token_sha256 = new.token_sha256
         ) then
             raise exception 'an attempt begins with the claim of its campaign only'
-                using errcode = 'KN901', hint = 'Call kernel.claim.';
+                using errcode = 'KN901',
+                      detail  = 'No open lease of the campaign has this number, generation, '
+                                'holder and token.',
+                      hint    = 'Call kernel.claim.';
         end if;
         return new;
     end if;

@@ -39,7 +39,9 @@ begin
     where c.class = p_class and c.campaign_id = p_campaign_id;
     if not found then
         raise exception 'class % has no campaign %', p_class, p_campaign_id
-            using errcode = 'KN108', hint = 'Take the id from a lease or from audit.campaigns.';
+            using errcode = 'KN108',
+                  detail  = 'It never was, is of another class, or was buried by kernel.prune.',
+                  hint    = 'Take the id from a lease or from audit.campaigns.';
     end if;
     return v_campaign;
 end

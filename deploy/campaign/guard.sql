@@ -43,7 +43,10 @@ begin
         v_from := 'none';
         if new.generation <> 0 or new.event_count <> 0 or new.attempt_count <> 0 then
             raise exception 'a campaign begins with generation 0 and no history'
-                using errcode = 'KN901', hint = 'Open it with kernel.open_campaign.';
+                using errcode = 'KN901',
+                      detail  = format('It has generation %s, %s events and %s attempts.',
+                                       new.generation, new.event_count, new.attempt_count),
+                      hint    = 'Open it with kernel.open_campaign.';
         end if;
     else
         v_from := old.state;
@@ -72,6 +75,10 @@ begin
             then
                 raise exception 'a lease is renewed by its holder, to a later expiry'
                     using errcode = 'KN901',
+                          detail  = format('Its holder is %s; it ends %s and would end %s.',
+                                           coalesce(old.lease_principal, 'nobody'),
+                                           coalesce(old.lease_expires_at::text, 'never'),
+                                           coalesce(new.lease_expires_at::text, 'never')),
                           hint    = 'Call the kernel function that does what you want.';
             end if;
             return new;
@@ -112,7 +119,9 @@ begin
             raise exception 'the move % takes the generation from % to %',
                 v_move.transition, old.generation,
                 old.generation + v_move.generation_step
-                using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+                using errcode = 'KN901',
+                      detail  = format('It would be %s.', new.generation),
+                      hint    = 'Call the kernel function that makes the move.';
         end if;
 
         v_lease := case
@@ -131,7 +140,11 @@ begin
         end;
         if v_lease is not null then
             raise exception 'the move % is %', v_move.transition, v_lease
-                using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+                using errcode = 'KN901',
+                      detail  = format('The holder was %s and would be %s; this session is %s.',
+                                       coalesce(old.lease_principal, 'nobody'),
+                                       coalesce(new.lease_principal, 'nobody'), session_user),
+                      hint    = 'Call the kernel function that makes the move.';
         end if;
 
         -- The priority changes by set_priority alone, and an act within a state changes nothing
@@ -151,7 +164,13 @@ begin
         end if;
         if v_same is distinct from new then
             raise exception 'the move % changes something else', v_move.transition
-                using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+                using errcode = 'KN901',
+                      detail  = format('It does not change %s.', (
+                                    select string_agg(n.key, ', ' order by n.key)
+                                    from jsonb_each(to_jsonb(new)) as n (key, value)
+                                    where n.value is distinct from to_jsonb(v_same) -> n.key
+                                )),
+                      hint    = 'Call the kernel function that makes the move.';
         end if;
         new.event_count := old.event_count + 1;
     else
@@ -193,7 +212,9 @@ declare
 begin
     if tg_relid <> 'ledger.campaign'::regclass then
         raise exception 'this trigger belongs to ledger.campaign'
-            using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+            using errcode = 'KN901',
+                  detail  = format('It was fired for %s.', tg_relid::regclass),
+                  hint    = 'Call the kernel function that makes the move.';
     end if;
 
     if tg_op = 'UPDATE' then

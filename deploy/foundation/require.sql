@@ -15,7 +15,9 @@ as $fn$
 begin
     if not p_is_present then
         raise exception 'argument % is null', p_name
-            using errcode = 'KN101', hint = format('Pass %s.', p_name);
+            using errcode = 'KN101',
+                  detail  = 'This call requires it; no default stands for null.',
+                  hint    = format('Pass %s.', p_name);
     end if;
 end
 $fn$;
@@ -87,7 +89,9 @@ begin
     perform ledger.require_bytes(p_name, p_value, p_limit);
     if ledger.is_blank(p_value) then
         raise exception 'argument % is empty', p_name
-            using errcode = 'KN102', hint = format('Say something in %s, or pass null.', p_name);
+            using errcode = 'KN102',
+                  detail  = format('It has %s bytes, none of them visible.', octet_length(p_value)),
+                  hint    = format('Say something in %s, or pass null.', p_name);
     end if;
 end
 $fn$;
@@ -146,7 +150,10 @@ begin
     perform ledger.require_text('p_evidence_uri', p_uri, 4096);
     if num_nulls(p_uri, p_sha256) = 1 then
         raise exception 'evidence is a URI together with its SHA-256'
-            using errcode = 'KN101', hint = 'Pass both p_evidence_uri and p_evidence_sha256.';
+            using errcode = 'KN101',
+                  detail  = format('%s is null.', case when p_uri is null then 'p_evidence_uri'
+                                                       else 'p_evidence_sha256' end),
+                  hint    = 'Pass both p_evidence_uri and p_evidence_sha256.';
     end if;
     if octet_length(p_sha256) <> 32 then
         raise exception 'p_evidence_sha256 is not a SHA-256'

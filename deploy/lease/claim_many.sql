@@ -34,7 +34,9 @@ begin
     perform ledger.require('p_tokens', p_tokens is not null);
     if array_ndims(p_tokens) > 1 then
         raise exception 'p_tokens is not a list'
-            using errcode = 'KN102', hint = 'Pass an array of one dimension.';
+            using errcode = 'KN102',
+                  detail  = format('It has %s dimensions.', array_ndims(p_tokens)),
+                  hint    = 'Pass an array of one dimension.';
     end if;
     perform ledger.require('p_tokens', array_position(p_tokens, null) is null);
     perform ledger.require_text('p_label', p_label, 200);

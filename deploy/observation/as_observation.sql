@@ -42,7 +42,9 @@ begin
     for no key update;
     if not found then
         raise exception 'class % has no such target', p_class
-            using errcode = 'KN107', hint = 'Define it with kernel.define_target.';
+            using errcode = 'KN107',
+                  detail  = format('p_target is "%s".', left(p_target, 200)),
+                  hint    = 'Define it with kernel.define_target.';
     end if;
     return v_target;
 end

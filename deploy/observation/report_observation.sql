@@ -68,10 +68,13 @@ begin
         perform from ledger.target as t where t.class = p_class and t.target = p_target;
         if not found then
             raise exception 'class % has no such target', p_class
-                using errcode = 'KN107', hint = 'Define it with kernel.define_target.';
+                using errcode = 'KN107',
+                      detail  = format('p_target is "%s".', left(p_target, 200)),
+                      hint    = 'Define it with kernel.define_target.';
         end if;
         raise exception 'this target has no observation %', p_number
             using errcode = 'KN110',
+                  detail  = 'Each target numbers its own; kernel.prune removes old ones.',
                   hint    = 'Report the number that kernel.begin_observation returned.';
     end if;
     if v_observation.principal <> session_user

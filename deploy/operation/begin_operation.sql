@@ -216,30 +216,46 @@ begin
     end if;
     if p_expected ? 'after' and jsonb_typeof(p_expected -> 'after') <> 'object' then
         raise exception 'what the target must show afterwards is not an object'
-            using errcode = 'KN102', hint = 'Write {"after": {"commit": "…"}}.';
+            using errcode = 'KN102',
+                  detail  = format('"after" is of type %s.',
+                                   jsonb_typeof(p_expected -> 'after')),
+                  hint    = 'Write {"after": {"commit": "…"}}.';
     end if;
     if p_campaign_id is not null and p_expected -> 'after' = '{}' then
         raise exception 'nothing is said of what the target must show afterwards'
-            using errcode = 'KN102', hint = 'Write {"after": {"commit": "…"}}, or no "after".';
+            using errcode = 'KN102',
+                  detail  = '"after" is an empty object, which every state would match.',
+                  hint    = 'Write {"after": {"commit": "…"}}, or no "after".';
     end if;
     if p_kind = 'promote' and not coalesce(p_expected ?& array['before', 'after', 'fence'], false)
     then
         raise exception 'a promotion says what it found and what it shall bring about'
             using errcode = 'KN102',
+                  detail  = format('p_expected lacks %s.', array_to_string(array(
+                                select k.key from unnest('{before,after,fence}'::text[]) as k (key)
+                                where (p_expected ? k.key) is not true
+                            ), ', ')),
                   hint    = 'Write {"before": …, "after": {"commit": "…"}, "fence": …}.';
     end if;
     if p_ordinal not between 1 and 1000 then
         raise exception 'an ordinal of % is out of range', p_ordinal
-            using errcode = 'KN104', hint = 'Pass 1 to 1000; 1 for the first.';
+            using errcode = 'KN104',
+                  detail  = 'It is a whole number from 1 to 1000.',
+                  hint    = 'Pass 1, or the next where those before failed or were released.';
     end if;
     if num_nulls(p_campaign_id, p_generation, p_token) not in (0, 3) then
         raise exception 'an operation is of a campaign''s lease or of none'
             using errcode = 'KN101',
+                  detail  = format('Of the three that name a lease %s are null.',
+                                   num_nulls(p_campaign_id, p_generation, p_token)),
                   hint    = 'Pass p_campaign_id, p_generation and p_token, or none of the three.';
     end if;
     if p_campaign_id is null and (p_key is null or p_ordinal <> 1) then
         raise exception 'an operation without a campaign goes by a key of the caller''s'
-            using errcode = 'KN101', hint = 'Pass p_key, and leave p_ordinal at 1.';
+            using errcode = 'KN101',
+                  detail  = format('p_key is %s, p_ordinal %s.',
+                                   case when p_key is null then 'null' else 'given' end, p_ordinal),
+                  hint    = 'Pass p_key, and leave p_ordinal at 1.';
     end if;
     if p_key like 'fencepost:%' then
         raise exception 'p_key is not a key of the caller''s'
@@ -252,6 +268,11 @@ begin
     then
         raise exception 'a campaign''s operation lives and is named by its lease'
             using errcode = 'KN102',
+                  detail  = concat_ws(', ',
+                                case when p_key is not null then 'p_key is given' end,
+                                case when p_lease_for is not null then 'p_lease_for is given' end,
+                                case when (p_expected ? 'after') is not true
+                                    then 'p_expected has no "after"' end) || '.',
                   hint    = 'Pass p_expected with "after"; leave p_key and p_lease_for null.';
     end if;
     if not ledger.does_operations(p_class) then

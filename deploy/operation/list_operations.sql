@@ -30,6 +30,7 @@ begin
     if p_state not in ('pending', 'completed', 'failed', 'unknown', 'released') then
         raise exception 'there is no such state of an operation'
             using errcode = 'KN102',
+                  detail  = format('p_state is "%s".', left(p_state, 63)),
                   hint    = 'Say pending, completed, failed, unknown or released.';
     end if;
     perform ledger.require_text('p_after_key', p_after_key, 512);
@@ -37,6 +38,10 @@ begin
     if (p_after_at is not null) <> (p_state is not null and p_after_key is not null) then
         raise exception 'a page by age goes on from a time and a key'
             using errcode = 'KN101',
+                  detail  = format('p_state is %s, p_after_key %s, p_after_at %s.',
+                                   case when p_state is null then 'null' else 'given' end,
+                                   case when p_after_key is null then 'null' else 'given' end,
+                                   case when p_after_at is null then 'null' else 'given' end),
                   hint    = 'Pass p_state, and updated_at and operation_key of the last row.';
     end if;
     perform ledger.require('p_limit', p_limit is not null);

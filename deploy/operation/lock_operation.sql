@@ -35,6 +35,7 @@ begin
     if not found then
         raise exception 'class % has no such operation', p_class
             using errcode = 'KN116',
+                  detail  = 'It was never begun, or it ended long ago and was pruned.',
                   hint    = 'Take the key from what kernel.begin_operation returned.';
     end if;
     return v_operation;

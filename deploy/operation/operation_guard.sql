@@ -61,7 +61,12 @@ begin
                 or old.principal is distinct from session_user
             then
                 raise exception 'an operation is renewed by its owner, to a later end'
-                    using errcode = 'KN901', hint = 'Call kernel.renew_operation.';
+                    using errcode = 'KN901',
+                          detail  = format('Its owner is %s; it ends %s and would end %s.',
+                                           old.principal,
+                                           coalesce(old.lease_expires_at::text, 'never'),
+                                           coalesce(new.lease_expires_at::text, 'never')),
+                          hint    = 'Call kernel.renew_operation.';
             end if;
             return new;
         end if;
@@ -137,7 +142,10 @@ begin
     end if;
     if v_wrong is not null then
         raise exception 'the move % is not made so: an operation %', v_move.event, v_wrong
-            using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+            using errcode = 'KN901',
+                  detail  = format('It would lead from %s to %s, with revision %s and owner %s.',
+                                   v_from, new.state, new.revision, new.principal),
+                  hint    = 'Call the kernel function that makes the move.';
     end if;
     return new;
 end
@@ -174,7 +182,9 @@ declare
 begin
     if tg_relid <> 'ledger.operation'::regclass then
         raise exception 'this trigger belongs to ledger.operation'
-            using errcode = 'KN901', hint = 'Call the kernel function that makes the move.';
+            using errcode = 'KN901',
+                  detail  = format('It was fired for %s.', tg_relid::regclass),
+                  hint    = 'Call the kernel function that makes the move.';
     end if;
 
     if tg_op = 'UPDATE' then

@@ -46,6 +46,7 @@ begin
     if p_state not in ('completed', 'failed', 'still_unknown') then
         raise exception 'an operation is not resolved as %', left(p_state, 63)
             using errcode = 'KN102',
+                  detail  = 'A resolution ends an operation, or keeps it unknown.',
                   hint    = 'Say completed, failed or still_unknown.';
     end if;
     perform ledger.require_text('p_reason', p_reason, 4096);

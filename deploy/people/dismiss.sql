@@ -43,7 +43,9 @@ begin
     perform from ledger.principal as p where p.principal = p_principal;
     if not found then
         raise exception 'there is no principal %', p_principal
-            using errcode = 'KN109', hint = 'Write its name as audit.enrolments does.';
+            using errcode = 'KN109',
+                  detail  = 'It was never registered; whoever once was stays known.',
+                  hint    = 'Write its name as audit.enrolments does.';
     end if;
 
     v_receipt.outcome   := 'ok';

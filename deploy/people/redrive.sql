@@ -49,6 +49,8 @@ begin
     ) then
         raise exception 'there is no such budget'
             using errcode = 'KN102',
+                  detail  = format('p_budgets has %s.',
+                                   left(array_to_string(p_budgets, ', ', 'null'), 200)),
                   hint    = format('The budgets are %s.', array_to_string(c_budgets, ', '));
     end if;
     if not ledger.session_is('admin') then

@@ -40,7 +40,9 @@ begin
     perform ledger.require('p_duty', p_duty is not null);
     if p_duty not in ('worker', 'verifier') then
         raise exception 'duty % does no operations', left(p_duty, 63)
-            using errcode = 'KN102', hint = 'The duties are worker and verifier.';
+            using errcode = 'KN102',
+                  detail  = 'External operations are begun by workers and verifiers only.',
+                  hint    = 'The duties are worker and verifier.';
     end if;
     perform ledger.require_kind(p_kind);
     perform ledger.require('p_target', p_target is not null);
@@ -48,11 +50,16 @@ begin
     if p_target ~ '\*.' then
         raise exception 'a target pattern has one "*", at its end'
             using errcode = 'KN102',
+                  detail  = format('The first stands at place %s of %s.',
+                                   position('*' in p_target), length(p_target)),
                   hint    = 'Write the target itself, or how targets begin and "*".';
     end if;
     if substr(p_target, 2) ~ '\{repository\}' then
         raise exception 'in a target pattern {repository} stands first'
-            using errcode = 'KN102', hint = 'Write "{repository}#refs/heads/fix/*".';
+            using errcode = 'KN102',
+                  detail  = format('It stands at place %s.',
+                                   position('{repository}' in substr(p_target, 2)) + 1),
+                  hint    = 'Write "{repository}#refs/heads/fix/*".';
     end if;
 end
 $fn$;
@@ -102,11 +109,15 @@ begin
     then
         raise exception 'an operation without a campaign has no attempt to count or to name'
             using errcode = 'KN102',
+                  detail  = format('p_limit is %s, p_target "%s".',
+                                   coalesce(p_limit::text, 'null'), left(p_target, 200)),
                   hint    = 'Leave p_limit null, and {campaign}, {attempt}, {repository} out.';
     end if;
     if p_kind = 'promote' and (p_is_standalone or p_duty <> 'verifier') then
         raise exception 'only a campaign''s verifier promotes'
             using errcode = 'KN102',
+                  detail  = format('Asked for is duty %s%s.', p_duty,
+                                   case when p_is_standalone then ', standalone' else '' end),
                   hint    = 'Authorise promote for duty verifier, not standalone.';
     end if;
     if not ledger.session_is('admin') then

@@ -27,6 +27,7 @@ begin
     then
         raise exception 'the acceptance command is not a list of words'
             using errcode = 'KN102',
+                  detail  = 'It is an array of texts; the first, the program, is not blank.',
                   hint    = 'Write {"command": ["make", "test"]}; it runs without a shell.';
     end if;
 
@@ -35,7 +36,10 @@ begin
     if p_acceptance ? 'protected' then
         if jsonb_typeof(p_acceptance -> 'protected') <> 'array' then
             raise exception 'the protected paths are not a list'
-                using errcode = 'KN102', hint = 'Write {"protected": ["tests", "Makefile"]}.';
+                using errcode = 'KN102',
+                      detail  = format('They are of type %s.',
+                                       jsonb_typeof(p_acceptance -> 'protected')),
+                      hint    = 'Write {"protected": ["tests", "Makefile"]}.';
         end if;
         select e.path #>> '{}' into v_bad
         from jsonb_array_elements(p_acceptance -> 'protected') as e (path)
@@ -47,6 +51,7 @@ begin
             raise exception 'a protected path is not relative to the repository: %',
                 left(v_bad, 200)
                 using errcode = 'KN102',
+                      detail  = 'It is a text of 1 to 4096 bytes, and stays below the root.',
                       hint    = 'Write "tests/unit": no leading "/", no "." and no ".." in it.';
         end if;
     end if;
@@ -77,13 +82,22 @@ begin
     if p_policy ? 'observe_every' or not (p_policy ? 'observe_at' and p_policy ? 'time_zone') then
         raise exception 'a target has one schedule'
             using errcode = 'KN102',
+                  detail  = format('The policy has %s.', array_to_string(array(
+                                select k.key
+                                from unnest(
+                                    '{observe_every,observe_at,time_zone}'::text[]
+                                ) as k (key)
+                                where p_policy ? k.key
+                            ), ' and ')),
                   hint    = 'Write observe_every, or observe_at together with time_zone.';
     end if;
     if (p_policy ->> 'observe_at') !~ '^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$'
         or jsonb_typeof(p_policy -> 'observe_at') <> 'string'
     then
         raise exception 'policy observe_at is not a time of day'
-            using errcode = 'KN102', hint = 'Write "06:30" or "06:30:00".';
+            using errcode = 'KN102',
+                  detail  = format('It is %s.', left((p_policy -> 'observe_at')::text, 200)),
+                  hint    = 'Write "06:30" or "06:30:00".';
     end if;
     perform
     from pg_catalog.pg_timezone_names as z
@@ -92,7 +106,9 @@ begin
       and z.name !~ '^(posix|right)/';
     if not found then
         raise exception 'policy time_zone is not an IANA name'
-            using errcode = 'KN102', hint = 'Write "Europe/Berlin" or "UTC".';
+            using errcode = 'KN102',
+                  detail  = format('It is %s.', left((p_policy -> 'time_zone')::text, 200)),
+                  hint    = 'Write "Europe/Berlin" or "UTC".';
     end if;
     v_schedule.observe_at := (p_policy ->> 'observe_at')::time;
     v_schedule.time_zone  := p_policy ->> 'time_zone';
@@ -145,7 +161,10 @@ begin
     perform ledger.require_text('p_target', p_target, 200);
     if p_target ~ '[[:cntrl:]]' then
         raise exception 'the name of a target has a control character'
-            using errcode = 'KN102', hint = 'Use printable characters.';
+            using errcode = 'KN102',
+                  detail  = format('It is character %s of the name.',
+                                   regexp_instr(p_target, '[[:cntrl:]]')),
+                  hint    = 'Use printable characters.';
     end if;
     perform ledger.require_object('p_location', p_location);
     perform ledger.require_object('p_desired_state', p_desired_state);
@@ -154,7 +173,9 @@ begin
         and (p_location ->> 'ref') !~ '^refs/'
     then
         raise exception 'the ref of a location is not written out'
-            using errcode = 'KN102', hint = 'Write "refs/heads/main".';
+            using errcode = 'KN102',
+                  detail  = format('It is "%s".', left(p_location ->> 'ref', 200)),
+                  hint    = 'Write "refs/heads/main".';
     end if;
     perform ledger.require_text('p_location', ledger.own_target(p_target, p_location), 1000);
     if not ledger.session_is('admin') then

@@ -14,7 +14,9 @@ begin
     perform ledger.require('p_duty', p_duty is not null);
     if p_duty not in ('sensor', 'worker', 'verifier') then
         raise exception 'there is no such duty'
-            using errcode = 'KN102', hint = 'The duties are sensor, worker and verifier.';
+            using errcode = 'KN102',
+                  detail  = format('p_duty is "%s".', left(p_duty, 63)),
+                  hint    = 'The duties are sensor, worker and verifier.';
     end if;
 end
 $fn$;
@@ -59,12 +61,18 @@ begin
     where p.principal = p_principal;
     if not found then
         raise exception 'principal % is not registered as it is now', left(p_principal, 63)
-            using errcode = 'KN109', hint = 'Call kernel.register_principal for it first.';
+            using errcode = 'KN109',
+                  detail  = case when exists (
+                                select from ledger.principal as p where p.principal = p_principal
+                            ) then 'The role was dropped, or made anew, since it was registered.'
+                                 else 'It was never registered.' end,
+                  hint    = 'Call kernel.register_principal for it first.';
     end if;
     if not ledger.is_member(v_oid, 'fencepost_' || p_duty) then
         raise exception 'role % is not a direct, inheriting member of fencepost_%',
             p_principal, p_duty
             using errcode = 'KN115',
+                  detail  = 'It is not granted, or through another role, or not inherited.',
                   hint    = format('Run: grant fencepost_%s to %I', p_duty, p_principal);
     end if;
 

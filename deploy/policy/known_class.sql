@@ -16,7 +16,9 @@ begin
     select c.* into v_class from ledger.class as c where c.class = p_class;
     if not found then
         raise exception 'there is no class %', p_class
-            using errcode = 'KN106', hint = 'Define it with kernel.define_class.';
+            using errcode = 'KN106',
+                  detail  = 'Names are compared letter by letter; a retired class stays known.',
+                  hint    = 'Define it with kernel.define_class.';
     end if;
     return v_class;
 end

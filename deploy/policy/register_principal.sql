@@ -39,6 +39,8 @@ begin
     if not found or not v_role.rolcanlogin then
         raise exception 'there is no LOGIN role %', p_principal
             using errcode = 'KN109',
+                  detail  = case when found then 'The role is NOLOGIN.'
+                                 else 'No role has this name.' end,
                   hint    = 'Create it with CREATE ROLE … LOGIN, then register it.';
     end if;
     if v_role.rolsuper then

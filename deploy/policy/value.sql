@@ -20,6 +20,7 @@ begin
     if v_unknown is not null then
         raise exception 'unknown key: %', left(v_unknown, 200)
             using errcode = 'KN105',
+                  detail  = 'No key is ignored: one that is unknown may be a slip.',
                   hint    = format('The keys are %s.', array_to_string(p_known, ', '));
     end if;
 end
@@ -49,14 +50,18 @@ begin
     end if;
     if jsonb_typeof(p_policy -> p_key) <> 'string' then
         raise exception 'policy % is not a duration', p_key
-            using errcode = 'KN102', hint = 'Write a duration as text, "15 minutes".';
+            using errcode = 'KN102',
+                  detail  = format('It is of type %s.', jsonb_typeof(p_policy -> p_key)),
+                  hint    = 'Write a duration as text, "15 minutes".';
     end if;
     begin
         v_value := (p_policy ->> p_key)::interval;
     exception
         when invalid_datetime_format or datetime_field_overflow or interval_field_overflow then
             raise exception 'policy % is not a duration', p_key
-                using errcode = 'KN102', hint = 'Write a duration as text, "15 minutes".';
+                using errcode = 'KN102',
+                      detail  = format('It is %s.', left((p_policy -> p_key)::text, 200)),
+                      hint    = 'Write a duration as text, "15 minutes".';
     end;
 
     -- Compared in seconds, as they are kept: as intervals '1 year' is 360 days, and lasts for 365.
@@ -100,6 +105,7 @@ begin
     if jsonb_typeof(p_policy -> p_key) <> 'number' then
         raise exception 'policy % is not a number', p_key
             using errcode = 'KN102',
+                  detail  = format('It is of type %s.', jsonb_typeof(p_policy -> p_key)),
                   hint    = format('Write a number, %s.', coalesce(p_default, p_min));
     end if;
     v_value := (p_policy ->> p_key)::numeric;
@@ -133,7 +139,9 @@ begin
     end if;
     if jsonb_typeof(p_policy -> p_key) <> 'boolean' then
         raise exception 'policy % is not true or false', p_key
-            using errcode = 'KN102', hint = 'Write true or false, without quotes.';
+            using errcode = 'KN102',
+                  detail  = format('It is of type %s.', jsonb_typeof(p_policy -> p_key)),
+                  hint    = 'Write true or false, without quotes.';
     end if;
     return (p_policy ->> p_key)::boolean;
 end

@@ -52,6 +52,7 @@ begin
     if p_verdict not in ('accepted', 'rejected', 'unverifiable') then
         raise exception 'there is no such verdict'
             using errcode = 'KN102',
+                  detail  = format('p_verdict is "%s".', left(p_verdict, 63)),
                   hint    = 'The verdicts are accepted, rejected and unverifiable.';
     end if;
     perform ledger.require_text('p_fingerprint', p_fingerprint, 200);
