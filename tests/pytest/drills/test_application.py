@@ -139,7 +139,8 @@ class Book:
 
     def effect(self, key: str) -> str:
         """Say whether the effect has happened: never twice."""
-        return ("no", "yes")[self.count(key)]
+        assert self.count(key) in {0, 1}, self.path.read_text()
+        return "yes" if self.count(key) else "no"
 
     def operations(self, key: str) -> list[dict[str, Any]]:
         """Return the operations that were made to bring the effect about."""
