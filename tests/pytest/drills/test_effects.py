@@ -15,13 +15,13 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.pytest.drills.conftest import BEGINNING, PROJECT, Repository
+from tests.pytest.drills.conftest import BEGINNING, Repository
 from tests.pytest.drills.cut import Cut, Point, before
+from tests.pytest.drills.table import hold_the_document_to
 
 if TYPE_CHECKING:
     from tests.pytest.drills.conftest import Program, Stage
 
-DOCUMENT = PROJECT / "docs" / "explanation" / "cut-points.md"
 FIX = "echo right > answer"
 MAIN = "refs/heads/main"
 
@@ -58,9 +58,11 @@ if grep -qv '/fence$' && mkdir "{folder}/first" 2>/dev/null; then
     until [ -e "{folder}/go" ]; do sleep 0.02; done
 fi
 """
-# The other end of the push is gone.
+# The other end of the push is gone, once it has been seen how things stand.
 HANG_UP = """
 if grep -qv '/fence$' && mkdir "{folder}/first" 2>/dev/null; then
+    : > "{folder}/reached"
+    until [ -e "{folder}/go" ]; do sleep 0.02; done
     kill -9 "$PPID"
 fi
 """
@@ -112,6 +114,10 @@ class Scene:
         """Say whether the effect of the first attempt's operation is there."""
         ref = MAIN if duty == "verifier" else f"refs/fencepost/drill/{self.number}/1"
         return "yes" if ref in self.landed() else "no"
+
+    def lost(self) -> str:
+        """Say whether a lease of the campaign has been lost."""
+        return "lost" if "lose" in self.stage.moves(self.number) else "not lost"
 
     def operations(self, kind: str) -> list[dict[str, Any]]:
         """Return the campaign's operations of a kind."""
@@ -210,23 +216,6 @@ def lose(duty: str, stage: Stage, scenes: list[Scene]) -> None:
     reaper.kill()
 
 
-def documented(duty: str, what: str) -> dict[str, list[str]]:
-    """Return the lines of the document for a duty and a fault."""
-    found = {}
-    for line in DOCUMENT.read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[:2] == [duty, what]:
-            found[cells[2]] = cells[3:]
-    return found
-
-
-def hold_the_document_to(duty: str, what: str, seen: dict[str, list[str]]) -> None:
-    """Compare what was seen with the document's table, and print it as that has it."""
-    lines = [f"| {duty} | {what} | {where} | {' | '.join(row)} |" for where, row in seen.items()]
-    print(*lines, sep="\n")
-    assert documented(duty, what) == seen, "what was seen:\n" + "\n".join(lines)
-
-
 @pytest.mark.parametrize("duty", WORK)
 def test_killed_between_two_steps(stage: Stage, duty: str) -> None:
     cuts = points(duty)
@@ -266,7 +255,7 @@ def test_the_connection_is_cut_between_two_steps(stage: Stage, duty: str) -> Non
         assert "connection lost" in program.output
         assert stage.campaign(scene.number)["state"] == WORK[duty][3]
         scene.is_right(duty)
-        seen[where] = [*scene.seen, "not lost", scene.states(WORK[duty][0])]
+        seen[where] = [*scene.seen, scene.lost(), scene.states(WORK[duty][0])]
     hold_the_document_to(duty, "it loses the server", seen)
     assert stage.refusals() == []
 
@@ -278,12 +267,14 @@ def test_the_repository_hangs_up(stage: Stage, duty: str) -> None:
     for where, hook in (("before the effect", "pre-receive"), (EFFECT, "post-receive")):
         (scene,) = prepare(duty, stage, 1, where)
         scene.hang_up(hook)
-        start(duty, stage).succeeds()
-        assert (scene.folder / "first").exists()
+        program = start(duty, stage)
+        stage.wait_for(lambda scene=scene: scene.is_held, f"{duty} {where}")  # type: ignore[misc]
+        scene.seen += [scene.states(WORK[duty][0]), scene.effect(duty)]
+        scene.go()
+        program.succeeds()
         assert stage.campaign(scene.number)["state"] == WORK[duty][3]
         scene.is_right(duty)
-        seen[where] = ["started", "no" if hook == "pre-receive" else "yes", "not lost",
-                       scene.states(WORK[duty][0])]  # fmt: skip
+        seen[where] = [*scene.seen, scene.lost(), scene.states(WORK[duty][0])]
     hold_the_document_to(duty, "it loses the repository", seen)
     assert stage.refusals() == []
 
