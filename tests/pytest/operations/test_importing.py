@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from fencepost.operations import ABSENT, ClaimStatus, InvalidArgument, importing
 from fencepost.operations.adapter import formatted
@@ -186,6 +189,163 @@ def test_a_claim_that_was_imported_and_not_ended_is_ended_by_the_next_run(
     assert importing.import_rows(store, iter(rows)).counts == {"completed": 1}
 
 
+FINGERPRINT = "fnv1a64:ad78fa81c1508171:9"
+LONG = "é" * 3000
+"""A reason that is over its limit in bytes."""
+
+ROW = importing.Row(
+    key="completed",
+    fingerprint=FINGERPRINT,
+    owner="worker-1",
+    state="completed",
+    result='{"n": 1}',
+    reason="done",
+    incarnation="i",
+    revision=2,
+    created_at=AT,
+    updated_at=AT + 1,
+    reconciled_by=None,
+)
+OLD = [
+    ROW,
+    replace(ROW, key="completed without a result", result=None),
+    replace(ROW, key="failed", state="failed", reason="declined"),
+    replace(ROW, key="unknown", state="unknown", reason="timeout"),
+    replace(ROW, key="pending", state="pending", result=None, reason=None),
+    replace(ROW, key="too long", result=f'"{"x" * 65536}"'),
+]
+BECOMES = ["completed", "completed", "failed", "unknown", "unknown", "unknown"]
+RECORDS = ("complete", "fail", "mark_unknown")
+
+
+class BrokenOff(Exception):
+    """The importer's process ended."""
+
+
+def import_until(
+    store: Store, row: importing.Row, methods: Sequence[str], *, is_sent: bool
+) -> None:
+    """Import one row, and break off as one of the methods is called, or as it has been."""
+
+    def breaking(method: Any) -> Any:
+        def call(*given: Any, **named: Any) -> None:
+            if is_sent:
+                method(*given, **named)
+            raise BrokenOff
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in methods:
+            patch.setattr(store, name, breaking(getattr(store, name)))
+        with pytest.raises(BrokenOff):
+            importing.import_rows(store, iter([row]))
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "the lease ends", "a reaper comes by"])
+@pytest.mark.parametrize(
+    ("methods", "is_sent"),
+    [
+        pytest.param(["claim"], False, id="before the claim"),
+        pytest.param(["claim"], True, id="after the claim"),
+        pytest.param(["start"], True, id="after the start"),
+        pytest.param(RECORDS, False, id="before the record"),
+        pytest.param(RECORDS, True, id="after the record"),
+    ],
+)
+def test_wherever_it_broke_off_the_next_run_brings_every_row_to_its_state(
+    office: Office,
+    store: Store,
+    methods: Sequence[str],
+    is_sent: bool,  # noqa: FBT001
+    meanwhile: str,
+) -> None:
+    policy = {"lease_default": "1s", "lease_min": "1s", "operation_retention": "0"}
+    office.admin("define_class", {"class": office.campaign_class, "policy": Jsonb(policy)})
+    for row in OLD:
+        # What is refused for its length is broken off at the record that takes its place.
+        is_long = methods is RECORDS and is_sent and row.key == "too long"
+        import_until(store, row, ["mark_unknown"] if is_long else methods, is_sent=is_sent)
+    if meanwhile != "nothing":
+        office.outlive(store.claim("last", "f"))
+    if meanwhile == "a reaper comes by":
+        office.store("reaper").expire()
+    if "claim" not in methods:
+        rival = office.store("rival")
+        found = {rival.claim(row.key, FINGERPRINT).status for row in OLD}
+        assert ClaimStatus.OWNER not in found
+
+    second = importing.import_rows(store, iter(OLD))
+    assert second.refused == {}
+    assert list(second.left) == ["too long"]
+    assert sum(second.counts.values()) + second.repeated == len(OLD)
+    operations = [store.get(row.key) for row in OLD]
+    assert [each and each.operation_state for each in operations] == BECOMES
+    reasons = [each and each.reason for each in operations]
+    assert reasons[:4] == ["done", "done", "declined", "timeout"]
+    assert "whether it was carried out is not known" in str(reasons[4])
+    assert "not to be kept as it is" in str(reasons[5])
+    assert operations[0] is not None
+    assert operations[0].result == {"n": 1}
+
+    third = importing.import_rows(store, iter(OLD))
+    assert (third.counts, third.repeated, third.refused) == ({}, len(OLD), {})
+    assert list(third.left) == ["too long"]
+
+
+@pytest.mark.parametrize("state", ["completed", "failed", "unknown"])
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [(f'"{"x" * 65536}"', "a reason"), ('"short"', LONG), (f'"{"x" * 65536}"', LONG)],
+)
+def test_a_row_there_is_no_room_for_is_unknown_and_says_why(
+    store: Store, state: str, result: str, reason: str
+) -> None:
+    row = replace(ROW, state=state, result=result, reason=reason, owner="o" * 9000)
+    done = importing.import_rows(store, iter([row]))
+    assert (done.counts, done.refused) == ({"unknown": 1}, {})
+    assert list(done.left) == ([] if state == "unknown" else [row.key])
+    claim = store.claim(row.key, row.fingerprint)
+    assert claim.status is ClaimStatus.UNKNOWN
+    assert f"{state} in the table, and not to be kept as it is: " in str(claim.operation.reason)
+    told = claim.operation.diagnostic["imported"]
+    assert (told["state"], told["incarnation"], told["revision"]) == (state, "i", 2)
+    assert "is too long" in told["not_kept"]
+    if len(result) > 65536:
+        assert told["result_bytes"] == len(result)
+        assert told["result_sha256"] == sha256(result.encode()).hexdigest()
+        assert reason.startswith(told["reason"])
+    else:
+        assert claim.operation.diagnostic["result"] == "short"
+        assert told["reason"] == reason
+
+
+def test_what_another_has_claimed_is_left_to_them(office: Office, store: Store) -> None:
+    rival = office.store("rival")
+    for row in OLD:
+        rival.claim(row.key, FINGERPRINT)
+    done = importing.import_rows(store, iter(OLD))
+    assert set(done.refused) == {row.key for row in OLD}
+    assert (done.counts, done.repeated) == ({}, 0)
+
+
+def test_what_another_left_unknown_is_left_to_a_person(office: Office, store: Store) -> None:
+    rival = office.store("rival")
+    for row in OLD:
+        rival.mark_unknown(rival.claim(row.key, FINGERPRINT), "r")
+    done = importing.import_rows(store, iter(OLD))
+    assert (done.counts, done.repeated, done.refused) == ({}, len(OLD), {})
+    assert list(done.left) == ["completed", "completed without a result", "failed", "too long"]
+
+
+def test_a_time_no_calendar_has_is_no_hindrance(store: Store) -> None:
+    row = replace(ROW, updated_at=2**62, reason=None)
+    assert importing.import_rows(store, iter([row])).counts == {"completed": 1}
+    operation = store.get(row.key)
+    assert operation is not None
+    assert f"{2**62} ms" in str(operation.reason)
+
+
 def test_a_key_that_is_in_use_for_something_else_is_not_imported(
     store: Store, application: psycopg.Connection[Any]
 ) -> None:
@@ -207,6 +367,11 @@ def test_the_command_imports_and_says_what_it_left(
     office: Office, application: psycopg.Connection[Any]
 ) -> None:
     fill(application, importing.TABLE)
+    application.execute(
+        f"update {importing.TABLE} set operation_key = 'long', state = 'completed', "
+        f"result_present = true, result = to_jsonb(repeat('x', 65536)) "
+        f"where operation_key = 'unknown'".encode()
+    )
     command: list[str] = [
         *(str(FENCEPOST), "operations", "import", "--class", office.campaign_class),
         *("--kind", "http.post", "--target", "bank", "--dsn", office.conninfo()),
@@ -214,5 +379,6 @@ def test_the_command_imports_and_says_what_it_left(
     ]
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 1
+    assert "left unknown: long: completed in the table" in done.stderr
     assert done.stdout == "5 completed\n2 failed\n3 unknown\n0 imported before\n"
     assert "not imported: fencepost:0" in done.stderr

@@ -187,9 +187,11 @@ def import_table(
     for state, count in sorted(done.counts.items()):
         typer.echo(f"{count} {state}")
     typer.echo(f"{done.repeated} imported before")
+    for key, why in done.left.items():
+        typer.echo(f"left unknown: {key}: {why}", err=True)
     for key, why in done.refused.items():
         typer.echo(f"not imported: {key}: {why}", err=True)
-    raise typer.Exit(FAILED if done.refused else OK)
+    raise typer.Exit(FAILED if done.refused or done.left else OK)
 
 
 @app.command()
