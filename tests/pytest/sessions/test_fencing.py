@@ -60,6 +60,61 @@ UNDER_A_TOKEN = [name for name, fenced in FENCED.items() if fenced.duty != "admi
 
 
 def test_every_function_under_a_generation_is_here(ledger: Ledger) -> None:
+GRANTS = "takes a lease that nobody has: it locks what is due, and its token names what it took"
+OBSERVES = "a target has no generation: number and token of an observation are its fence"
+OPERATES = "its token is that of one incarnation of the operation, which is the operation's fence"
+FINDS = "acts on no campaign that the caller saw: it locks what it finds due, and judges that"
+GOVERNS = "sets what the class is, for every campaign alike; an admin means it whenever it arrives"
+READS = "writes nothing, but the refusal of who may not read"
+# What else can write, with what stands in the generation's place, and why that is enough.
+UNFENCED = {
+    "claim": ({"p_token"}, GRANTS),
+    "claim_many": ({"p_tokens"}, GRANTS),
+    "claim_verification": ({"p_token"}, GRANTS),
+    "claim_promotion": ({"p_token"}, GRANTS),
+    "begin_observation": ({"p_token"}, OBSERVES),
+    "report_observation": ({"p_number", "p_token"}, OBSERVES),
+    "start_operation": ({"p_operation_token"}, OPERATES),
+    "renew_operation": ({"p_operation_token"}, OPERATES),
+    "complete_operation": ({"p_operation_token"}, OPERATES),
+    "fail_operation": ({"p_operation_token"}, OPERATES),
+    "release_operation": ({"p_operation_token"}, OPERATES),
+    "mark_operation_unknown": ({"p_operation_token"}, OPERATES),
+    "resolve_operation": (
+        {"p_incarnation", "p_revision"},
+        "incarnation and revision, as a reconciler read them, are the operation's fence",
+    ),
+    "open_campaign": ({"p_token"}, "there is no campaign yet; its token names what it opened"),
+    "reap": (set[str](), FINDS),
+    "expire_operations": (set[str](), FINDS),
+    "prune": (set[str](), FINDS),
+    "prune_operations": (set[str](), FINDS),
+    "new_epoch": (set[str](), "raises every generation of the class, whichever it is"),
+    "dismiss": (set[str](), "takes what the principal holds, under whichever generation"),
+    "enrol": (set[str](), GOVERNS),
+    "authorise": (set[str](), GOVERNS),
+    "deauthorise": (set[str](), GOVERNS),
+    "define_class": (set[str](), GOVERNS),
+    "define_target": (set[str](), GOVERNS),
+    "pause": (set[str](), GOVERNS),
+    "resume": (set[str](), GOVERNS),
+    "retire_class": (set[str](), "not while a campaign or an operation of the class is open"),
+    "retire_target": (set[str](), "not while a campaign of the target is open"),
+    "register_principal": (set[str](), "a principal belongs to no class, and to no campaign"),
+    "checkpoint": (set[str](), "digests what is logged, and adds to that only its own row"),
+    "check": (set[str](), READS),
+    "get_operation": (set[str](), READS),
+    "list_operations": (set[str](), READS),
+    "operation_history": (set[str](), READS),
+    "api_version": (set[str](), READS),
+    "classes": (set[str](), READS),
+    "exercise_report": (set[str](), READS),
+    "explain": (set[str](), READS),
+    "health": (set[str](), READS),
+    "next_due": (set[str](), READS),
+    "ring": (set[str](), "notifies, and writes no row"),
+}
+
     named = ledger.look(
         """
         select p.proname, array_position(p.proargnames, 'p_token') is not null
@@ -74,6 +129,25 @@ def test_every_function_under_a_generation_is_here(ledger: Ledger) -> None:
 
 class Case:
     """A campaign that is brought to where a function is called, and its generation."""
+def test_every_other_function_that_can_write_needs_no_generation(ledger: Ledger) -> None:
+    """What is volatile can write: it is fenced, or listed with what it has instead, and why."""
+    writing = dict(
+        ledger.look(
+            """
+            select p.proname, coalesce(p.proargnames, '{}')
+            from pg_proc as p
+            where p.pronamespace = 'kernel'::regnamespace and p.provolatile = 'v'
+            """
+        )
+    )
+    assert set(writing) == set(FENCED) | set(UNFENCED)
+    assert not set(FENCED) & set(UNFENCED)
+    assert {
+        name for name, (instead, _) in UNFENCED.items() if not instead <= set(writing[name])
+    } == set()
+    assert all(why for _, why in UNFENCED.values())
+
+
 
     def __init__(self, ledger: Ledger, function: str) -> None:
         self.ledger = ledger
