@@ -165,6 +165,16 @@ class Ledger:
                 admin.done("enrol", p_principal=known.name, p_duty=duty)
         return known
 
+    def enrol_also(self, duty: str, also: str) -> None:
+        """Let the first principal of one duty have another duty, too."""
+        name = self.person(duty).name
+        self._god.execute(
+            sql.SQL("grant {} to {}").format(
+                sql.Identifier(f"fencepost_{also}"), sql.Identifier(name)
+            )
+        )
+        self.admin.done("enrol", p_principal=name, p_duty=also)
+
     def session(self, duty: str, number: int = 0) -> Session:
         """Open another session of a principal."""
         connection = psycopg.connect(

@@ -168,7 +168,7 @@ class Complaints(Visitor):
             self.found.append(enums.SQLValueFunctionOp(node.op).name)
 
 
-def collect(tree: Any, kind: type) -> list[Any]:
+def collect(tree: Any, kind: type | tuple[type, ...]) -> list[Any]:
     """Return every node of *kind* in *tree*."""
     found: list[Any] = []
 
