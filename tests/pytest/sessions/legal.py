@@ -61,7 +61,8 @@ class Said(NamedTuple):
     code: str
     is_raised: bool = False
     message: str = ""
-    help: str = ""
+    detail: str = ""
+    hint: str = ""
     context: str = ""
 
 
@@ -371,7 +372,8 @@ class Legal:
             field(DiagnosticField.SQLSTATE),
             is_raised=True,
             message=field(DiagnosticField.MESSAGE_PRIMARY),
-            help=field(DiagnosticField.MESSAGE_DETAIL) + field(DiagnosticField.MESSAGE_HINT),
+            detail=field(DiagnosticField.MESSAGE_DETAIL),
+            hint=field(DiagnosticField.MESSAGE_HINT),
             context=field(DiagnosticField.CONTEXT),
         )
 

@@ -2,7 +2,7 @@
 
 Each function has a call that would be carried out; one argument of it is put wrong at a time, by
 every principal that may execute the function. What may come of it: an error of class KN that
-``ledger.answer`` lists as misuse, with a DETAIL or a HINT; an error of the argument's own type,
+``ledger.answer`` lists as misuse, with a DETAIL and a HINT; an error of the argument's own type,
 before the function is called; or an answer, and where it is a refusal, one row that says so.
 Nothing else is written, and no error of the inside of the kernel is ever seen.
 """
@@ -132,7 +132,9 @@ class Matrix:
             return "raised inside of the kernel" if "PL/pgSQL" in said.context else None
         if said.code not in self.misuse or said.code.startswith("KN9"):
             return "an error that is not the caller's"
-        return None if said.help.strip() else "neither DETAIL nor HINT"
+        if not said.detail.strip():
+            return "no DETAIL"
+        return None if said.hint.strip() else "no HINT"
 
     def not_one_refusal(self) -> str | None:
         """Return what a refusal wrote beside one row, or one count above the rate."""
@@ -311,7 +313,7 @@ def test_every_key_of_a_policy(matrix: Matrix) -> None:
         matrix.legal.end(matrix.legal.duty[function.name])
         keys = legal.keys()
         if said.code == "KN105":
-            keys = {key.strip(" .") for key in said.help.removeprefix("The keys are").split(",")}
+            keys = {key.strip(" .") for key in said.hint.removeprefix("The keys are").split(",")}
         for key in sorted(keys):
             tried += 1
             for value in WRONG_IN_JSON:
