@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost import Lease
-    from fencepost.operations import Execute, Operation
+    from fencepost.operations import Operation
+    from fencepost.operations.runner import Execute
     from tests.pytest.operations.bank import Bank
     from tests.pytest.operations.conftest import Office
 

@@ -197,10 +197,12 @@ def test_a_database_without_the_kernel_is_a_failed_check(
     )
 
 
+READABLE = (
+    "grant usage on schema sqitch to public; grant select on all tables in schema sqitch to public"
+)
 SPOILED = {
     "a body of another version": (
-        "create or replace function kernel.api_version() returns integer language sql"
-        " as 'select 1'",
+        "create or replace function kernel.api_version() returns integer return 1",
         "migration:functions",
         "1 another: kernel.api_version",
     ),
@@ -209,14 +211,13 @@ SPOILED = {
         "migration:functions",
         "1 missing: kernel.operation_history",
     ),
-    "a parameter of another type": (
-        "create function kernel.api_version(p_more text) returns integer language sql"
-        " as 'select 1'",
+    "another function of a name": (
+        "create function kernel.api_version(p_more text) returns integer return 1",
         "migration:functions",
         "1 another: kernel.api_version",
     ),
     "a function of no script": (
-        "create function ledger.surprise() returns integer language sql as 'select 1'",
+        "create function ledger.surprise() returns integer return 1",
         "migration:functions",
         "1 of no script here: ledger.surprise",
     ),
@@ -226,9 +227,7 @@ SPOILED = {
         "1 missing: audit.authorities",
     ),
     "a registry without the last change": (
-        "grant usage on schema sqitch to public; grant select on all tables in schema sqitch"
-        " to public; delete from sqitch.events; delete from sqitch.changes"
-        " where change = 'watch/authorities'",
+        f"{READABLE}; delete from sqitch.changes where change = 'watch/authorities'",
         "migration:registry",
         "sqitch: 1 missing: watch/authorities",
     ),
@@ -257,8 +256,7 @@ def test_what_the_registry_says_is_recorded_where_it_can_be_read(
     office: Office, scratch_database: str
 ) -> None:
     with closing(psycopg.connect(dbname=scratch_database, autocommit=True)) as connection:
-        connection.execute("grant usage on schema sqitch to public")
-        connection.execute("grant select on all tables in schema sqitch to public")
+        connection.execute(READABLE)
         row = connection.execute(
             "select change_id from sqitch.changes order by committed_at desc limit 1"
         ).fetchone()

@@ -103,14 +103,14 @@ def verify(
     named = {"kind": kind, "target": target, "label": f"{socket.gethostname()}:{os.getpid()}"}
     checks: dict[str, evidence.Check] = {}
     with _said():
+        stores = (
+            psycopg_stores(workers, campaign_class, **named)
+            if client is None
+            else _client_stores(client, placeholders, campaign_class, named)
+        )
         facts = server_facts(workers)
         found = {"preflight": preflight(workers, reapers)}
         if not found["preflight"].remedies.keys() & {"worker:role", "reaper:role", "worker:kernel"}:
-            stores = (
-                psycopg_stores(workers, campaign_class, **named)
-                if client is None
-                else _client_stores(client, placeholders, campaign_class, named)
-            )
             verification = Verification(stores, psycopg_stores(reapers, campaign_class, **named))
             found |= {
                 "postgres": verification.postgres(),

@@ -34,12 +34,14 @@ _REMEDIES: Final = {
 }
 _SCHEMAS: Final = ["kernel", "ledger", "audit"]
 _FUNCTION: Final = re.compile(
-    r"create or replace function ([a-z_.]+)\((.*?)\)\s+returns\b.*?\bas (\$\w*\$)(.*?)\3", re.DOTALL
+    r"create or replace function ([a-z0-9_.]+)\((.*?)\)\s+returns\b.*?\bas (\$\w*\$)(.*?)\3",
+    re.DOTALL,
 )
 _RELATION: Final = re.compile(
-    r"^create (?:or replace )?(?:table|view|type) ((?:kernel|ledger|audit)\.[a-z_]+)", re.MULTILINE
+    r"^create (?:or replace )?(?:table|view|type) ((?:kernel|ledger|audit)\.[a-z0-9_]+)",
+    re.MULTILINE,
 )
-_PARAMETER: Final = re.compile(r"(\w+)\s+([a-z_.]+(?:\[\])?)(?:\s+default\s+[^,]+)?\s*(?:,|$)")
+_PARAMETER: Final = re.compile(r"(\w+)\s+([a-z0-9_.]+(?:\[\])?)(?:\s+default\s+[^,]+)?\s*(?:,|$)")
 _LONG: Final = {"timestamptz": "timestamp with time zone"}
 _SHOWN: Final = 3
 
@@ -125,7 +127,11 @@ def _functions(found: Findings, connection: Connection) -> None:
         for name, parameters, _, body in _FUNCTION.findall(script(change))
     }
     there: dict[str, str] = {}
-    for name, *form in connection.execute(_FUNCTIONS, [_SCHEMAS]):
+    with connection.transaction():
+        # With it, types of other schemas are named with theirs.
+        connection.execute("set local search_path = pg_catalog, pg_temp")
+        rows = connection.execute(_FUNCTIONS, [_SCHEMAS]).fetchall()
+    for name, *form in rows:
         # Two of one name are not what any script makes.
         there[name] = there.get(name, "") + _form(*form)
     wrong = _differences(wanted, there)
