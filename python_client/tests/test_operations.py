@@ -277,7 +277,7 @@ def test_what_the_adapter_is_made_of_names_no_driver(module: str) -> None:
 
 def test_the_pieces_of_a_script_are_the_script() -> None:
     for change in schema.changes():
-        script = schema._script(change)
+        script = schema.script(change)
         assert "".join(piece.text for piece in schema.tokens(script)) == script
 
 

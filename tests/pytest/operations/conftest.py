@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from fencepost.operations import Store
 from fencepost.session import connect
 from tests.pytest.conftest import Principal
 from tests.pytest.invariants import broken
+from tests.pytest.operations.bank import Bank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -164,3 +166,13 @@ def office(agency: Office) -> Iterator[Office]:
 def store(office: Office) -> Store:
     """Return the worker's store."""
     return office.store()
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    with Bank() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
@@ -19,13 +21,22 @@ from fencepost.operations import (
     Context,
     EffectRunner,
     Failed,
+    InvalidArgument,
     Store,
     Unknown,
 )
+from fencepost.operations.command import Ended, command_effect
+from fencepost.operations.http import HttpEffects
 from tests.pytest.operations.conftest import KIND
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from fencepost import Lease
+    from fencepost.operations import Operation
+    from fencepost.operations.runner import Execute
+    from tests.pytest.operations.bank import Bank
     from tests.pytest.operations.conftest import Office
 
 EXPECTED = {"before": {"etag": "a"}, "after": {"etag": "b"}}
@@ -160,3 +171,175 @@ def test_the_next_holder_reconciles_what_the_last_one_left(campaign: Office) -> 
     assert done.state == "resolved"
     assert done.operation is not None
     assert done.operation.reconciled_by == campaign.people["rival"].name
+
+
+# -- requests and commands -------------------------------------------------------------------------
+
+PAYMENT = {"after": {"amount": 5}}
+ENTRY = {"after": {"is_written": True}}
+
+
+@pytest.fixture
+def client() -> Iterator[httpx.Client]:
+    with httpx.Client(timeout=10, trust_env=False) as made:
+        yield made
+
+
+def on_response(response: httpx.Response, _: Context) -> Completed | Unknown:
+    if response.status_code != 201:
+        return Unknown(reason=f"status {response.status_code}")
+    return Completed(result=response.json(), read_back={"amount": 5})
+
+
+def on_status(response: httpx.Response, _: Operation) -> Completed | Failed:
+    if response.status_code == 404:
+        return Failed(reason="not booked")
+    return Completed(result=response.json(), read_back=response.json())
+
+
+def post(effects: HttpEffects, lease: Lease, bank: Bank, **options: Any) -> Any:
+    given: dict[str, Any] = {
+        "method": "POST",
+        "url": f"{bank.url}/payments",
+        "request": {"json": {"amount": 5}},
+        "on_response": on_response,
+        "target": page(lease),
+        "expected": PAYMENT,
+    }
+    return effects.run_under(lease, "f", **(given | options))
+
+
+def test_a_request_is_sent_once_under_the_lease(
+    campaign: Office, bank: Bank, client: httpx.Client
+) -> None:
+    lease, effects = leased(campaign), HttpEffects(EffectRunner(pages(campaign)), client)
+    ended = post(effects, lease, bank)
+    assert ended.state == "completed"
+    assert ended.operation.campaign_id == lease.campaign_id
+    assert ended.operation.read_back == {"amount": 5}
+    key = ended.operation.key
+    assert (ended.result, bank.booked) == ({"booked": key}, {key: {"amount": 5}})
+    assert post(effects, lease, bank).state == "replayed"
+    assert bank.requests == [("POST", key)]
+
+
+def test_an_address_is_made_of_the_key_that_the_kernel_made(
+    campaign: Office, bank: Bank, client: httpx.Client
+) -> None:
+    lease, effects = leased(campaign), HttpEffects(EffectRunner(pages(campaign)), client)
+    ended = post(effects, lease, bank, url=lambda key: f"{bank.url}/payments/{key}")
+    assert ended.state == "completed"
+    with pytest.raises(InvalidArgument):
+        post(effects, lease, bank, request={"headers": {"idempotency-key": "mine"}}, ordinal=2)
+    with pytest.raises(httpx.InvalidURL):
+        post(effects, lease, bank, url="http://bank:no", ordinal=2)
+    operations = list(pages(campaign).iter_operations())
+    assert [each.key for each in operations] == [ended.operation.key]
+
+
+def test_a_request_that_cannot_be_made_of_its_key_was_not_sent(
+    campaign: Office, bank: Bank, client: httpx.Client
+) -> None:
+    lease, effects = leased(campaign), HttpEffects(EffectRunner(pages(campaign)), client)
+    addresses = iter([f"{bank.url}/payments", "http://bank:no"])
+    ended = post(effects, lease, bank, url=lambda _: next(addresses))
+    assert (ended.state, bank.requests) == ("failed", [])
+    assert ended.reason.startswith("nothing was sent: InvalidURL")
+
+
+def test_without_authority_nothing_is_sent(
+    campaign: Office, bank: Bank, client: httpx.Client
+) -> None:
+    lease, effects = leased(campaign), HttpEffects(EffectRunner(pages(campaign)), client)
+    with pytest.raises(errors.Forbidden):
+        post(effects, lease, bank, target="page/0/1")
+    assert bank.requests == []
+
+
+def test_the_next_holder_asks_about_a_lost_acknowledgement(
+    campaign: Office, bank: Bank, client: httpx.Client
+) -> None:
+    lease, effects = leased(campaign), HttpEffects(EffectRunner(pages(campaign)), client)
+    bank.drop = True
+    left = post(effects, lease, bank)
+    bank.drop = False
+    key = left.operation.key
+    assert (left.state, bank.booked) == ("unknown", {key: {"amount": 5}})
+    Worker(campaign.connect()).release(lease, reason="going home")
+
+    second = leased(campaign, "rival")
+    other = HttpEffects(EffectRunner(pages(campaign, "rival")), client)
+    with pytest.raises(errors.OperationOpen):
+        post(other, second, bank)
+
+    def url(key: str) -> str:
+        return f"{bank.url}/payments/{key}"
+
+    with pytest.raises(errors.NotHolder):
+        other.recover(key, url=url, on_status=on_status, lease=lease)
+    done = other.recover(key, url=url, on_status=on_status, lease=second)
+    assert done.state == "resolved"
+    assert done.operation is not None
+    assert (done.operation.operation_state, done.operation.read_back) == (
+        "completed",
+        {"amount": 5},
+    )
+    assert done.operation.reconciled_by == campaign.people["rival"].name
+    assert [method for method, _ in bank.requests] == ["POST", "GET", "GET"]
+
+
+def writing(book: Path, *, then: str = "") -> Execute:
+    """Return the effect of a program that writes its operation's key into *book*."""
+
+    def classify(ended: Ended, context: Context) -> Completed | Unknown:
+        if ended.exit_code:
+            return Unknown(reason=f"exit code {ended.exit_code}")
+        return Completed(read_back={"is_written": context.key in book.read_text()})
+
+    return command_effect(
+        ["sh", "-c", f'printf %s "$FENCEPOST_OPERATION_KEY" >> book; {then}'],
+        classify,
+        environment={"PATH": os.environ["PATH"]},
+        folder=book.parent,
+    )
+
+
+def test_a_command_runs_once_under_the_lease(campaign: Office, tmp_path: Path) -> None:
+    lease, runner, book = leased(campaign), EffectRunner(pages(campaign)), tmp_path / "book"
+    first, again = (
+        runner.run_under(lease, "f", writing(book), target=page(lease), expected=ENTRY)
+        for _ in range(2)
+    )
+    assert (first.state, again.state) == ("completed", "replayed")
+    assert first.operation is not None
+    assert book.read_text() == first.operation.key
+    with pytest.raises(errors.Forbidden):
+        runner.run_under(lease, "f", writing(book), target="page/0/1", expected=ENTRY)
+    assert book.read_text() == first.operation.key
+
+
+def test_the_next_holder_looks_at_what_a_killed_command_did(
+    campaign: Office, tmp_path: Path
+) -> None:
+    lease, runner, book = leased(campaign), EffectRunner(pages(campaign)), tmp_path / "book"
+    killed = writing(book, then="kill -9 $$")
+    left = runner.run_under(lease, "f", killed, target=page(lease), expected=ENTRY)
+    assert (left.state, left.reason) == ("unknown", "exit code -9")
+    assert left.operation is not None
+    key = left.operation.key
+    Worker(campaign.connect()).release(lease, reason="going home")
+
+    second, other = leased(campaign, "rival"), EffectRunner(pages(campaign, "rival"))
+    with pytest.raises(errors.OperationOpen):
+        other.run_under(second, "f", writing(book), target=page(lease), expected=ENTRY)
+
+    def look(operation: Operation) -> Completed:
+        return Completed(read_back={"is_written": operation.key in book.read_text()})
+
+    with pytest.raises(errors.NotHolder):
+        other.recover(key, look, lease=lease)
+    done = other.recover(key, look, lease=second)
+    assert done.state == "resolved"
+    assert done.operation is not None
+    assert done.operation.operation_state == "completed"
+    assert book.read_text() == key

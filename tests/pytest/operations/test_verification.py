@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from fencepost.operations import Store, evidence
+from fencepost.operations import Store, evidence, schema
+from fencepost.operations.preflight import preflight
 from fencepost.operations.verification import Verification, psycopg_stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.operations import Claim
+    from tests.pytest.conftest import Connection
     from tests.pytest.operations.conftest import Office
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -92,6 +97,11 @@ def test_an_operator_verifies_a_database_and_has_it_in_writing(
     assert evidence.faults(document) == []
     assert document["schemaVersion"] == "context-action/durable-operation-verification@1"
     assert document["target"]["environment"] == "staging"
+    preflight = document["checks"]["preflight"]["result"]["checks"]
+    assert {"worker:kernel-api-1", "worker:role", "reaper:role", "migration:relations"} <= {
+        *preflight
+    }
+    assert "migration:registry-not-readable" in preflight
     postgres = document["checks"]["postgres"]
     assert postgres["status"] == "ok"
     assert "prune:bounded" in postgres["result"]["checks"]
@@ -137,6 +147,129 @@ def test_a_database_that_cannot_be_used_is_no_success(office: Office, tmp_path: 
     required = run("evidence", "--require-success", "evidence.json", folder=tmp_path)
     assert required.returncode == 1
     assert "postgres: failure" in required.stderr
+
+
+def test_a_worker_that_is_to_reap_is_a_failed_check_that_says_what_to_do(
+    verified: Office, tmp_path: Path
+) -> None:
+    done = run(*options(verified), "--dsn", verified.conninfo(), folder=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED preflight reaper:role: " in done.stdout
+    assert "may not call kernel.expire_operations, kernel.prune_operations" in done.stdout
+    assert "give REAPER_DSN=, --reaper-dsn" in done.stdout
+    document, wrong = evidence.read(tmp_path / "evidence.json")
+    assert wrong == []
+    preflight = document["checks"]["preflight"]
+    assert (preflight["outcome"], preflight["result"]["status"]) == ("failure", "failed")
+    assert "failed:reaper:role:give-reaper-dsn-of-fencepost_reaper" in preflight["result"]["checks"]
+    assert evidence.incomplete(document) == [
+        "preflight: failure",
+        *(f"{name}: skipped" for name in ("integration", "postgres", "queue")),
+    ]
+
+
+def test_a_reaper_that_is_to_work_is_one_too(verified: Office, tmp_path: Path) -> None:
+    done = run(*options(verified), "--dsn", verified.conninfo("reaper"), folder=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED preflight worker:role: " in done.stdout
+    assert "failed:worker:role:give-dsn-of-fencepost_worker" in (
+        (tmp_path / "evidence.json").read_text()
+    )
+
+
+def test_a_database_without_the_kernel_is_a_failed_check(
+    office: Office, maintenance: Connection, tmp_path: Path
+) -> None:
+    name = f"{office.database}_bare"
+    maintenance.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+    try:
+        dsn = office.people["worker"].conninfo(name)
+        done = run(*options(office), "--dsn", dsn, folder=tmp_path)
+    finally:
+        maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED preflight worker:kernel: " in done.stdout
+    document, wrong = evidence.read(tmp_path / "evidence.json")
+    assert wrong == []
+    assert (
+        "failed:worker:kernel:deploy-the-kernel"
+        in (document["checks"]["preflight"]["result"]["checks"])
+    )
+
+
+READABLE = (
+    "grant usage on schema sqitch to public; grant select on all tables in schema sqitch to public"
+)
+SPOILED = {
+    "a body of another version": (
+        "create or replace function kernel.api_version() returns integer return 1",
+        "migration:functions",
+        "1 another: kernel.api_version",
+    ),
+    "a function that is gone": (
+        "drop function kernel.operation_history",
+        "migration:functions",
+        "1 missing: kernel.operation_history",
+    ),
+    "another function of a name": (
+        "create function kernel.api_version(p_more text) returns integer return 1",
+        "migration:functions",
+        "1 another: kernel.api_version",
+    ),
+    "a function of no script": (
+        "create function ledger.surprise() returns integer return 1",
+        "migration:functions",
+        "1 of no script here: ledger.surprise",
+    ),
+    "a view that is gone": (
+        "drop view audit.authorities",
+        "migration:relations",
+        "1 missing: audit.authorities",
+    ),
+    "a registry without the last change": (
+        f"{READABLE}; delete from sqitch.changes where change = 'watch/authorities'",
+        "migration:registry",
+        "sqitch: 1 missing: watch/authorities",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_what_is_not_deployed_as_it_says_is_found_out(
+    office: Office, scratch_database: str, case: str
+) -> None:
+    spoil, name, why = SPOILED[case]
+    with closing(psycopg.connect(dbname=scratch_database, autocommit=True)) as connection:
+        connection.execute(spoil.encode())
+    people = office.people
+    found = preflight(
+        people["worker"].conninfo(scratch_database), people["reaper"].conninfo(scratch_database)
+    )
+    assert {name: why} == found.failed
+    check = found.check()
+    assert check.outcome == "failure"
+    assert check.result is not None
+    assert f"failed:{name}:deploy-this-commit" in check.result["checks"]
+
+
+def test_what_the_registry_says_is_recorded_where_it_can_be_read(
+    office: Office, scratch_database: str
+) -> None:
+    with closing(psycopg.connect(dbname=scratch_database, autocommit=True)) as connection:
+        connection.execute(READABLE)
+        row = connection.execute(
+            "select change_id from sqitch.changes order by committed_at desc limit 1"
+        ).fetchone()
+        assert row is not None
+    people = office.people
+    found = preflight(
+        people["worker"].conninfo(scratch_database), people["reaper"].conninfo(scratch_database)
+    )
+    assert found.failed == {}
+    last = schema.changes()[-1].replace("/", ":")
+    assert {f"migration:change:{row[0]}", f"migration:change:{last}", "migration:no-tag"} <= {
+        *found.passed
+    }
 
 
 @pytest.mark.parametrize(

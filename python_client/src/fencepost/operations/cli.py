@@ -29,6 +29,7 @@ from . import evidence, importing
 from .adapter import Adapter, Client, formatted, numbered
 from .base import OperationStore
 from .errors import InvalidArgument
+from .preflight import preflight
 from .store import Store
 from .verification import Findings, OpenStore, Verification, psycopg_stores, server_facts
 
@@ -102,25 +103,25 @@ def verify(
     named = {"kind": kind, "target": target, "label": f"{socket.gethostname()}:{os.getpid()}"}
     checks: dict[str, evidence.Check] = {}
     with _said():
-        for each in {workers, reapers}:
-            first_connection(each).close()
-        facts = server_facts(workers)
-        checks["preflight"] = evidence.Check.of(["connection", "kernel"], [], **facts)
         stores = (
             psycopg_stores(workers, campaign_class, **named)
             if client is None
             else _client_stores(client, placeholders, campaign_class, named)
         )
-        verification = Verification(stores, psycopg_stores(reapers, campaign_class, **named))
-        found = {
-            "postgres": verification.postgres(),
-            "integration": verification.integration(),
-            "queue": verification.queue(),
-        }
+        facts = server_facts(workers)
+        found = {"preflight": preflight(workers, reapers)}
+        if not found["preflight"].remedies.keys() & {"worker:role", "reaper:role", "worker:kernel"}:
+            verification = Verification(stores, psycopg_stores(reapers, campaign_class, **named))
+            found |= {
+                "postgres": verification.postgres(),
+                "integration": verification.integration(),
+                "queue": verification.queue(),
+            }
         for name, findings in found.items():
             _show(name, findings)
             checks[name] = findings.check(**facts)
-        _count(checks, found["integration"])
+        if "integration" in found:
+            _count(checks, found["integration"])
         written = evidence.Evidence(
             evidence.Target(
                 environment=environment,

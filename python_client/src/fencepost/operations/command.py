@@ -38,7 +38,10 @@ def command_effect(
     standard_input: bytes = b"",
     time_limit: timedelta | None = None,
 ) -> Execute:
-    """Return an effect, for :meth:`EffectRunner.run`, that runs *command* without a shell.
+    """Return an effect that runs *command* without a shell.
+
+    It is for :meth:`EffectRunner.run`, and for :meth:`EffectRunner.run_under` a campaign's lease:
+    there *classify* says ``Completed`` only with what it read back.
 
     It finds the operation's key in ``FENCEPOST_OPERATION_KEY``. A program that could not be started
     has ``failed``; one that was stopped at its time limit is ``unknown``; whatever else it does,

@@ -64,12 +64,19 @@ class Check:
 
     @classmethod
     def of(cls, passed: list[str], failed: list[str], **facts: str) -> Check:
-        """Return that of checks that were run: by what they came to, not by what they printed."""
+        """Return that of checks that were run: by what they came to, not by what they printed.
+
+        The form has one list of names, so the name of one that failed begins with ``failed:``.
+        """
         return cls(
             outcome="failure" if failed else "success",
             available=True,
             status="unknown" if failed else "ok",
-            result={"status": "failed" if failed else "ok", **facts, "checks": [*passed]},
+            result={
+                "status": "failed" if failed else "ok",
+                **facts,
+                "checks": [*passed, *(f"failed:{name}" for name in failed)],
+            },
         )
 
 

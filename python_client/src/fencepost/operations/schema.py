@@ -80,9 +80,9 @@ def create_postgres_durable_operation_schema_sql(schema: str = KERNEL) -> str:
     parts = [head]
     known = _objects()
     for change in changes():
-        script = _renamed(_bare(_script(change)), names, known)
+        text = _renamed(_bare(script(change)), names, known)
         # What a script sets until its commit must not reach the next one.
-        parts.append(f"-- {change}\nset local role none;\n{script}")
+        parts.append(f"-- {change}\nset local role none;\n{text}")
     parts.append("set local role none;\n")
     return "\n".join(parts)
 
@@ -111,7 +111,8 @@ def _root() -> Path:
 
 
 @cache
-def _script(change: str) -> str:
+def script(change: str) -> str:
+    """Return the text that deploys a change."""
     return (_root() / "deploy" / f"{change}.sql").read_text(encoding="utf-8")
 
 
@@ -120,7 +121,7 @@ def _objects() -> frozenset[str]:
     """Return every ``schema.name`` that stands in the scripts as a name, not in a text."""
     found: set[str] = set()
     for change in changes():
-        found.update(_names(_script(change)))
+        found.update(_names(script(change)))
     return frozenset(found)
 
 

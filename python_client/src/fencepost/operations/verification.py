@@ -47,20 +47,31 @@ class Findings:
 
     passed: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    remedies: dict[str, str] = field(default_factory=dict)
+    """By the name of a check that failed: what to do, in the form of a check's name."""
+
+    def fail(self, name: str, why: str, remedy: str) -> None:
+        """Say that a check failed, why, and what to do."""
+        self.failed[name] = why
+        self.remedies[name] = remedy
 
     def look(self, checks: dict[str, Callable[[], None]]) -> None:
         """Make *checks*, one after the other."""
         for name, check in checks.items():
             try:
                 check()
-            except (NotAsPromised, KernelError) as error:
+            except (NotAsPromised, KernelError, psycopg.errors.InsufficientPrivilege) as error:
                 self.failed[name] = str(error)
             else:
                 self.passed.append(name)
 
     def check(self, **facts: str) -> Check:
         """Return them as evidence."""
-        return Check.of(self.passed, list(self.failed), **facts)
+        failed = [
+            f"{name}:{self.remedies[name]}" if name in self.remedies else name
+            for name in self.failed
+        ]
+        return Check.of(self.passed, failed, **facts)
 
 
 def psycopg_stores(conninfo: str, campaign_class: str, **named: Any) -> OpenStore:
