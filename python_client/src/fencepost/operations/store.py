@@ -13,7 +13,8 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from fencepost.connection import Link
-from fencepost.errors import ConnectionBusy, translated
+from fencepost.errors import ConnectionBusy
+from fencepost.translation import translated
 
 from .base import AsyncOperationStore, OperationStore
 from .records import ABSENT, Claim, Completed, Operation
