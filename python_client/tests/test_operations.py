@@ -6,7 +6,7 @@ import json
 import math
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,8 +23,9 @@ from fencepost.operations.blank import WHITE, is_blank, trimmed
 from fencepost.operations.canonical import NotCanonical, canonical, number
 from fencepost.operations.errors import InvalidArgument, OutcomeNotRecorded, sqlstate
 from fencepost.operations.git import Place
-from fencepost.operations.records import ABSENT, Claim, ClaimStatus, Completed, Operation
-from fencepost.operations.statements import encoded
+from fencepost.operations.records import ABSENT, Claim, ClaimStatus, Completed, Fence, Operation
+from fencepost.operations.statements import Call, Statements, encoded
+from fencepost.records import Lease
 
 # -- places ----------------------------------------------------------------------------------------
 
@@ -243,7 +244,38 @@ def test_a_token_is_in_no_message() -> None:
         claim, Completed(result=1), is_unknown=True, cause=ValueError("gone")
     )
     assert error.token == token
-    for shown in (str(error), repr(error), repr(error.claim), repr(vars(error))):
+    lease = Lease(
+        outcome="ok",
+        campaign_class="payments",
+        campaign_id=1,
+        generation=1,
+        state="working",
+        lease_expires_at=datetime.now(UTC),
+        attempt_no=1,
+        attempt_limit=timedelta(minutes=1),
+        lease_cap_at=datetime.now(UTC),
+        token=token,
+    )
+    made = Statements("payments")
+    calls: list[Call[Any]] = [
+        made.claim(
+            "k",
+            "f",
+            kind="k",
+            target="t",
+            token=token,
+            label=None,
+            lease_for=None,
+            expected=None,
+            lease=lease,
+        ),
+        made.start(claim),
+        made.complete(claim, Completed(result=1)),
+        made.resolve_unknown("k", Fence(uuid4(), 1), Completed(), lease=lease),
+    ]
+    assert all(str(token) in call.values for call in calls)
+    shows = (str(error), repr(error), repr(error.claim), repr(vars(error)), repr(lease))
+    for shown in (*shows, *map(repr, calls)):
         assert str(token) not in shown
         assert token.hex not in shown
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import traceback
 from contextlib import closing
 from dataclasses import fields
 from datetime import timedelta
@@ -19,10 +21,12 @@ from fencepost.operations import (
     AsyncStore,
     ClaimStatus,
     Completed,
+    EffectRunner,
     Failed,
     InvalidArgument,
     StillUnknown,
     Store,
+    Unknown,
 )
 from fencepost.operations.records import Operation, PruneResult, RawJson, Step
 from fencepost.records import Receipt
@@ -30,7 +34,7 @@ from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.pytest.operations.conftest import Office
 
@@ -57,10 +61,51 @@ def test_a_claim_with_the_same_token_is_the_same_claim(store: Store) -> None:
     assert (first.fence, second.operation.duplicate) == (second.fence, True)
 
 
-def test_a_token_is_in_no_repr(store: Store) -> None:
-    claim = store.claim("k", "f")
-    assert str(claim.token) not in repr(claim)
-    assert claim.token.hex not in repr(claim)
+def test_a_token_is_in_no_log_and_no_repr_through_a_whole_life(
+    office: Office, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    token = uuid4()
+    shown: list[str] = []
+
+    def do(function: Callable[[], Any]) -> Any:
+        try:
+            told = function()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it shows no token
+            shown.extend(traceback.format_exception(error))
+            shown.append(repr(vars(error)))
+            told = error
+        shown.append(repr(told))
+        return told
+
+    store, rival = office.store(), office.store("rival")
+    claim = do(lambda: store.claim("k", "f", token=token))
+    assert claim.token == token
+    do(lambda: store.claim("k", "f", token=token))
+    do(lambda: store.claim("k", "another", token=token))
+    do(lambda: store.start(claim))
+    claim = do(lambda: store.renew(claim))
+    seen = do(lambda: rival.claim("k", "f"))
+    assert isinstance(do(lambda: rival.complete(seen, 1)), errors.NotHolder)
+    do(lambda: rival.claim("k", "f", token=token))
+    assert isinstance(do(lambda: store.release(claim)), errors.Illegal)
+    unknown = do(lambda: store.mark_unknown(claim, "timeout", {"sent": True}))
+    do(lambda: rival.resolve_unknown("k", unknown.fence, Failed(reason="no")))
+    assert isinstance(do(lambda: store.complete(claim, 1)), errors.Stale)
+    assert isinstance(do(lambda: store.fail(claim, "r" * 100_000)), errors.Misuse)
+    do(lambda: store.history("k"))
+    do(lambda: store.get("k"))
+    do(store.list_operations)
+
+    monkeypatch.setattr("fencepost.operations.runner.uuid4", lambda: token)
+    runner = EffectRunner(store)
+    do(lambda: runner.run("m", "f", lambda context: Completed(result=repr(context))))
+    do(lambda: runner.run("n", "f", lambda _: Unknown(reason="r")))
+    do(lambda: runner.recover("n", lambda operation: Completed(result=repr(operation))))
+    shown.extend(map(repr, (store, rival, runner)))
+    shown.extend(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
+    for secret in (str(token), token.hex):
+        assert not [text for text in shown if secret in text]
 
 
 @pytest.mark.parametrize(
