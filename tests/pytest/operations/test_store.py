@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import traceback
 from contextlib import closing
 from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -36,6 +37,7 @@ from tests.pytest.operations.conftest import KIND, TARGET
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.operations import Claim
     from tests.pytest.operations.conftest import Office
 
 SECOND = timedelta(seconds=1)
@@ -403,6 +405,122 @@ def test_a_completion_joins_a_transaction_that_is_there(
     assert found.operation_state == "pending"
 
 
+@pytest.mark.parametrize("is_here", [False, True])
+def test_a_completion_of_the_callers_keeps_all_that_is_said(
+    office: Office, *, is_here: bool
+) -> None:
+    connection = office.connect()
+    store = Store(connection, office.campaign_class, kind=KIND, target=TARGET)
+    claim = store.claim("k", "f", expected={"before": 1, "after": {"n": 2}})
+    said: dict[str, Any] = {"reason": "paid", "read_back": {"n": 2}, "result_text": ' {"id":1}'}
+    if is_here:
+        with connection.transaction():
+            store.complete_here(claim, {"id": 1}, **said)
+    else:
+        with store.transaction(claim) as mine:
+            mine.complete({"id": 1}, **said)
+    assert kept(store.get("k")) == ({"id": 1}, "paid", {"n": 2}, ' {"id":1}')
+
+
+def kept(operation: Operation | None) -> tuple[Any, ...]:
+    assert operation is not None
+    return (operation.result, operation.reason, operation.read_back, operation.result_text)
+
+
+def awaited(office: Office, use: Callable[[AsyncStore, psycopg.AsyncConnection[Any]], Any]) -> None:
+    """Await what *use* does with an asynchronous store and its connection."""
+
+    async def main() -> None:
+        async with await psycopg.AsyncConnection.connect(office.conninfo()) as connection:
+            store = AsyncStore(connection, office.campaign_class, kind=KIND, target=TARGET)
+            await asyncio.wait_for(use(store, connection), 60)
+
+    asyncio.run(main())
+
+
+UPDATE = "update public.account set balance = balance + 1"
+
+
+def test_with_asyncio_an_effect_and_its_record_are_one_commit(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f", expected={"before": 1, "after": {"n": 2}})
+        async with store.transaction(claim) as mine:
+            await mine.connection.execute(UPDATE)
+            mine.complete({"id": 1}, reason="paid", read_back={"n": 2}, result_text=' {"id":1}')
+            with pytest.raises(errors.ConnectionBusy):
+                await store.get("k")
+            assert balance(account) == 10
+        assert balance(account) == 11
+        assert kept(await store.get("k")) == ({"id": 1}, "paid", {"n": 2}, ' {"id":1}')
+
+    awaited(office, use)
+
+
+def test_with_asyncio_an_effect_that_raises_leaves_neither(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f")
+
+        async def effect(claim: Claim, then: LiteralString) -> None:
+            async with store.transaction(claim) as mine:
+                await mine.connection.execute(UPDATE)
+                await mine.connection.execute(then)
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await effect(claim, "select 1 / 0")
+        found = await store.get("k")
+        assert found is not None
+        assert found.operation_state == "pending"
+        ended = await store.claim("ended", "f")
+        await store.complete(ended, "something else")
+        with pytest.raises(errors.Stale):
+            await effect(ended, "select")
+
+    awaited(office, use)
+    assert balance(account) == 10
+
+
+def test_with_asyncio_a_completion_joins_a_transaction_that_is_there(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, connection: psycopg.AsyncConnection[Any]) -> None:
+        for is_kept in (False, True):
+            claim = await store.claim(f"k {is_kept}", "f")
+            await connection.execute(UPDATE)
+            with pytest.raises(errors.ConnectionBusy):
+                await store.complete(claim)
+            with pytest.raises(errors.ConnectionBusy):
+                async with store.transaction(claim):
+                    pass
+            done = await store.complete_here(claim, 1, reason="paid", result_text="1.0")
+            assert kept(done)[:2] == (1, "paid")
+            await (connection.commit() if is_kept else connection.rollback())
+            found = await store.get(f"k {is_kept}")
+            assert found is not None
+            assert found.operation_state == ("completed" if is_kept else "pending")
+            assert kept(found) == ((1, "paid", None, "1.0") if is_kept else (ABSENT, *[None] * 3))
+
+    awaited(office, use)
+    assert balance(account) == 11
+
+
+def test_with_asyncio_other_tasks_wait_for_the_callers_transaction(office: Office) -> None:
+    async def use(store: AsyncStore, connection: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f")
+        async with store.transaction(claim) as mine:
+            other = asyncio.create_task(store.get("k"))
+            await mine.connection.execute("select")
+            assert not other.done()
+        found = await other
+        assert found is not None
+        assert found.operation_state == "completed"
+
+    awaited(office, use)
+
+
 # -- connections -----------------------------------------------------------------------------------
 
 
@@ -466,8 +584,6 @@ async def _live(office: Office) -> list[str]:
 
 
 def test_the_same_with_asyncio(office: Office) -> None:
-    import asyncio
-
     assert asyncio.run(_live(office)) == ["fourth", "k", "third"]
 
 
