@@ -3,11 +3,13 @@
 ``Worker``, ``Verifier`` and ``Reaper`` have a method for each function of the kernel that their
 role may call. ``runner`` runs a command that ends with this process, ``checkout`` is all that is
 done with git. The command ``fencepost`` puts them together.
+
+What talks to the database by psycopg is imported when it is first asked for.
 """
 
-from .async_reaper import AsyncReaper
-from .async_verifier import AsyncVerifier
-from .async_worker import AsyncWorker
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from .errors import (
     AppendOnly,
     ArgumentMalformed,
@@ -53,10 +55,15 @@ from .errors import (
     VerdictContradictsExitCode,
     WrongIsolation,
 )
-from .reaper import Reaper
 from .records import Assignment, Bundle, Checkpoint, Lease, Receipt
-from .verifier import Verifier
-from .worker import Worker
+
+if TYPE_CHECKING:
+    from .async_reaper import AsyncReaper
+    from .async_verifier import AsyncVerifier
+    from .async_worker import AsyncWorker
+    from .reaper import Reaper
+    from .verifier import Verifier
+    from .worker import Worker
 
 __version__ = "0.1.0.dev0"
 
@@ -117,3 +124,26 @@ __all__ = [
     "WrongIsolation",
     "__version__",
 ]
+
+_LATE: Final = {
+    "AsyncReaper": ".async_reaper",
+    "AsyncVerifier": ".async_verifier",
+    "AsyncWorker": ".async_worker",
+    "Reaper": ".reaper",
+    "Verifier": ".verifier",
+    "Worker": ".worker",
+}
+"""What needs psycopg, and where it is."""
+
+if not TYPE_CHECKING:  # or every misspelt name would pass for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        found = globals()[name] = getattr(import_module(_LATE[name], __name__), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

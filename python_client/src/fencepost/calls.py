@@ -13,8 +13,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from . import clock
-from .errors import ConnectionBusy, refusal, translated
+from .errors import ConnectionBusy, refusal
 from .records import Lease, Receipt
+from .translation import translated
 
 R = TypeVar("R", bound=Receipt)
 

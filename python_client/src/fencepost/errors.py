@@ -44,20 +44,19 @@
             ├── DeadlockDetected            40P01
             └── QueryCanceled               57014
 
-Each class names its code, and :func:`translated` and :func:`refusal` find a class by it, so a new
-answer is one class and nothing else. ``ledger.answer`` is the same list in the database. What the
-kernel did not say (a lost connection, a missing privilege) stays the ``psycopg.Error`` it was.
+Each class names its code, and :func:`refusal` and :mod:`fencepost.translation` find a class by it,
+so a new answer is one class and nothing else. ``ledger.answer`` is the same list in the database.
+What the kernel did not say (a lost connection, a missing privilege) stays the ``psycopg.Error`` it
+was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import psycopg
-
 if TYPE_CHECKING:
+    import psycopg
+
     from .records import Receipt
 
 
@@ -269,15 +268,3 @@ def refusal(receipt: Receipt) -> Refused:
     """Return the exception for a receipt whose outcome is not ``ok``."""
     known = KernelError.by_code.get(receipt.outcome)
     return known(receipt) if known and issubclass(known, Refused) else Refused(receipt)
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise an error of a known SQLSTATE as its own class, keeping the original as its cause."""
-    try:
-        yield
-    except psycopg.Error as error:
-        known = KernelError.by_code.get(error.sqlstate or "")
-        if known is None or not issubclass(known, RaisedError):
-            raise
-        raise known(error) from error

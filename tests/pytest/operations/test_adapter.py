@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -213,6 +216,84 @@ def test_an_operation_lives_over_asyncpg(office: Office, opened: Any) -> None:
             assert len(await store.history("u")) == 3
 
     asyncio.run(main())
+
+
+WITHOUT_PSYCOPG = """
+import asyncio
+import json
+import sys
+
+sys.modules |= dict.fromkeys(("psycopg", "psycopg_pool"))  # None: cannot be imported
+
+from fencepost import errors
+from fencepost.operations import Adapter, AsyncAdapter, AsyncEffectRunner, Completed, EffectRunner
+from fencepost.operations import formatted
+
+campaign_class, named, connecting = json.loads(sys.stdin.read())
+
+
+class OfPg8000:
+    def __init__(self, connection):
+        self.cursor = connection.cursor()
+
+    def query(self, text, values, /):
+        self.cursor.execute(text, values)
+        return list(self.cursor.fetchall())
+
+
+class OfAsyncpg:
+    def __init__(self, connection):
+        self.connection = connection
+
+    async def query(self, text, values, /):
+        return await self.connection.fetch(text, *values)
+
+
+def pg8000():
+    import pg8000.dbapi
+
+    connection = pg8000.dbapi.connect(**connecting)
+    connection.autocommit = True
+    store = Adapter(OfPg8000(connection), campaign_class, placeholders=formatted, **named)
+    found = EffectRunner(store).run("k", "f", lambda _: Completed(result=1))
+    try:
+        store.claim("k" * 600, "f")
+    except errors.ArgumentTooLong:
+        return found.state, EffectRunner(store).run("k", "f", None).result
+
+
+async def effect(_):
+    return Completed(result=1)
+
+
+async def asyncpg():
+    import asyncpg
+
+    connection = await asyncpg.connect(**connecting)
+    store = AsyncAdapter(OfAsyncpg(connection), campaign_class, **named)
+    found = await AsyncEffectRunner(store).run("k", "f", effect)
+    try:
+        await store.claim("k" * 600, "f")
+    except errors.ArgumentTooLong:
+        return found.state, (await AsyncEffectRunner(store).run("k", "f", effect)).result
+
+
+print(json.dumps(pg8000() if sys.argv[1] == "pg8000" else asyncio.run(asyncpg())))
+"""
+
+
+@pytest.mark.parametrize(("driver", "host"), [("pg8000", "unix_sock"), ("asyncpg", "host")])
+def test_an_effect_is_run_where_there_is_no_psycopg(office: Office, driver: str, host: str) -> None:
+    named = {"kind": KIND, "target": TARGET}
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PSYCOPG, driver],
+        input=json.dumps([office.campaign_class, named, arguments(office, host)]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == ["completed", 1]
 
 
 def test_an_asynchronous_adapter_takes_a_client_that_is_not(office: Office) -> None:

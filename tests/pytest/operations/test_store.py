@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import threading
+import traceback
 from contextlib import closing
 from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -19,10 +22,12 @@ from fencepost.operations import (
     AsyncStore,
     ClaimStatus,
     Completed,
+    EffectRunner,
     Failed,
     InvalidArgument,
     StillUnknown,
     Store,
+    Unknown,
 )
 from fencepost.operations.records import Operation, PruneResult, RawJson, Step
 from fencepost.records import Receipt
@@ -30,8 +35,9 @@ from fencepost.session import connect
 from tests.pytest.operations.conftest import KIND, TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from fencepost.operations import Claim
     from tests.pytest.operations.conftest import Office
 
 SECOND = timedelta(seconds=1)
@@ -57,10 +63,51 @@ def test_a_claim_with_the_same_token_is_the_same_claim(store: Store) -> None:
     assert (first.fence, second.operation.duplicate) == (second.fence, True)
 
 
-def test_a_token_is_in_no_repr(store: Store) -> None:
-    claim = store.claim("k", "f")
-    assert str(claim.token) not in repr(claim)
-    assert claim.token.hex not in repr(claim)
+def test_a_token_is_in_no_log_and_no_repr_through_a_whole_life(
+    office: Office, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    token = uuid4()
+    shown: list[str] = []
+
+    def do(function: Callable[[], Any]) -> Any:
+        try:
+            told = function()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it shows no token
+            shown.extend(traceback.format_exception(error))
+            shown.append(repr(vars(error)))
+            told = error
+        shown.append(repr(told))
+        return told
+
+    store, rival = office.store(), office.store("rival")
+    claim = do(lambda: store.claim("k", "f", token=token))
+    assert claim.token == token
+    do(lambda: store.claim("k", "f", token=token))
+    do(lambda: store.claim("k", "another", token=token))
+    do(lambda: store.start(claim))
+    claim = do(lambda: store.renew(claim))
+    seen = do(lambda: rival.claim("k", "f"))
+    assert isinstance(do(lambda: rival.complete(seen, 1)), errors.NotHolder)
+    do(lambda: rival.claim("k", "f", token=token))
+    assert isinstance(do(lambda: store.release(claim)), errors.Illegal)
+    unknown = do(lambda: store.mark_unknown(claim, "timeout", {"sent": True}))
+    do(lambda: rival.resolve_unknown("k", unknown.fence, Failed(reason="no")))
+    assert isinstance(do(lambda: store.complete(claim, 1)), errors.Stale)
+    assert isinstance(do(lambda: store.fail(claim, "r" * 100_000)), errors.Misuse)
+    do(lambda: store.history("k"))
+    do(lambda: store.get("k"))
+    do(store.list_operations)
+
+    monkeypatch.setattr("fencepost.operations.runner.uuid4", lambda: token)
+    runner = EffectRunner(store)
+    do(lambda: runner.run("m", "f", lambda context: Completed(result=repr(context))))
+    do(lambda: runner.run("n", "f", lambda _: Unknown(reason="r")))
+    do(lambda: runner.recover("n", lambda operation: Completed(result=repr(operation))))
+    shown.extend(map(repr, (store, rival, runner)))
+    shown.extend(f"{record.getMessage()} {vars(record)}" for record in caplog.records)
+    for secret in (str(token), token.hex):
+        assert not [text for text in shown if secret in text]
 
 
 @pytest.mark.parametrize(
@@ -358,6 +405,122 @@ def test_a_completion_joins_a_transaction_that_is_there(
     assert found.operation_state == "pending"
 
 
+@pytest.mark.parametrize("is_here", [False, True])
+def test_a_completion_of_the_callers_keeps_all_that_is_said(
+    office: Office, *, is_here: bool
+) -> None:
+    connection = office.connect()
+    store = Store(connection, office.campaign_class, kind=KIND, target=TARGET)
+    claim = store.claim("k", "f", expected={"before": 1, "after": {"n": 2}})
+    said: dict[str, Any] = {"reason": "paid", "read_back": {"n": 2}, "result_text": ' {"id":1}'}
+    if is_here:
+        with connection.transaction():
+            store.complete_here(claim, {"id": 1}, **said)
+    else:
+        with store.transaction(claim) as mine:
+            mine.complete({"id": 1}, **said)
+    assert kept(store.get("k")) == ({"id": 1}, "paid", {"n": 2}, ' {"id":1}')
+
+
+def kept(operation: Operation | None) -> tuple[Any, ...]:
+    assert operation is not None
+    return (operation.result, operation.reason, operation.read_back, operation.result_text)
+
+
+def awaited(office: Office, use: Callable[[AsyncStore, psycopg.AsyncConnection[Any]], Any]) -> None:
+    """Await what *use* does with an asynchronous store and its connection."""
+
+    async def main() -> None:
+        async with await psycopg.AsyncConnection.connect(office.conninfo()) as connection:
+            store = AsyncStore(connection, office.campaign_class, kind=KIND, target=TARGET)
+            await asyncio.wait_for(use(store, connection), 60)
+
+    asyncio.run(main())
+
+
+UPDATE = "update public.account set balance = balance + 1"
+
+
+def test_with_asyncio_an_effect_and_its_record_are_one_commit(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f", expected={"before": 1, "after": {"n": 2}})
+        async with store.transaction(claim) as mine:
+            await mine.connection.execute(UPDATE)
+            mine.complete({"id": 1}, reason="paid", read_back={"n": 2}, result_text=' {"id":1}')
+            with pytest.raises(errors.ConnectionBusy):
+                await store.get("k")
+            assert balance(account) == 10
+        assert balance(account) == 11
+        assert kept(await store.get("k")) == ({"id": 1}, "paid", {"n": 2}, ' {"id":1}')
+
+    awaited(office, use)
+
+
+def test_with_asyncio_an_effect_that_raises_leaves_neither(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f")
+
+        async def effect(claim: Claim, then: LiteralString) -> None:
+            async with store.transaction(claim) as mine:
+                await mine.connection.execute(UPDATE)
+                await mine.connection.execute(then)
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await effect(claim, "select 1 / 0")
+        found = await store.get("k")
+        assert found is not None
+        assert found.operation_state == "pending"
+        ended = await store.claim("ended", "f")
+        await store.complete(ended, "something else")
+        with pytest.raises(errors.Stale):
+            await effect(ended, "select")
+
+    awaited(office, use)
+    assert balance(account) == 10
+
+
+def test_with_asyncio_a_completion_joins_a_transaction_that_is_there(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, connection: psycopg.AsyncConnection[Any]) -> None:
+        for is_kept in (False, True):
+            claim = await store.claim(f"k {is_kept}", "f")
+            await connection.execute(UPDATE)
+            with pytest.raises(errors.ConnectionBusy):
+                await store.complete(claim)
+            with pytest.raises(errors.ConnectionBusy):
+                async with store.transaction(claim):
+                    pass
+            done = await store.complete_here(claim, 1, reason="paid", result_text="1.0")
+            assert kept(done)[:2] == (1, "paid")
+            await (connection.commit() if is_kept else connection.rollback())
+            found = await store.get(f"k {is_kept}")
+            assert found is not None
+            assert found.operation_state == ("completed" if is_kept else "pending")
+            assert kept(found) == ((1, "paid", None, "1.0") if is_kept else (ABSENT, *[None] * 3))
+
+    awaited(office, use)
+    assert balance(account) == 11
+
+
+def test_with_asyncio_other_tasks_wait_for_the_callers_transaction(office: Office) -> None:
+    async def use(store: AsyncStore, connection: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f")
+        async with store.transaction(claim) as mine:
+            other = asyncio.create_task(store.get("k"))
+            await mine.connection.execute("select")
+            assert not other.done()
+        found = await other
+        assert found is not None
+        assert found.operation_state == "completed"
+
+    awaited(office, use)
+
+
 # -- connections -----------------------------------------------------------------------------------
 
 
@@ -421,8 +584,6 @@ async def _live(office: Office) -> list[str]:
 
 
 def test_the_same_with_asyncio(office: Office) -> None:
-    import asyncio
-
     assert asyncio.run(_live(office)) == ["fourth", "k", "third"]
 
 

@@ -5,7 +5,12 @@
 unknown. Each of the three has a twin for ``asyncio``. ``http`` and ``command`` are effects ready to
 be used, ``fingerprint`` names what is to be done, ``schema`` is the kernel as one text,
 ``evidence`` says what was verified where.
+
+Only the stores need psycopg, and they are imported when they are first asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from .adapter import Adapter, AsyncAdapter, formatted, numbered
 from .async_runner import AsyncEffectRunner
@@ -43,7 +48,9 @@ from .runner import (
     run_queue_effect,
 )
 from .schema import create_postgres_durable_operation_schema_sql
-from .store import AsyncStore, Store
+
+if TYPE_CHECKING:
+    from .store import AsyncStore, Store
 
 __all__ = [
     "ABSENT",
@@ -87,3 +94,19 @@ __all__ = [
     "run_http_effect",
     "run_queue_effect",
 ]
+
+_LATE: Final = {"AsyncStore": ".store", "Store": ".store"}
+"""What needs psycopg, and where it is."""
+
+if not TYPE_CHECKING:  # or every misspelt name would pass for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATE:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        found = globals()[name] = getattr(import_module(_LATE[name], __name__), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

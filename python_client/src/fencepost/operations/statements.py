@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID, uuid4
@@ -65,7 +65,8 @@ class Call(Generic[T]):
     """One statement that can be sent by any driver."""
 
     text: str
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] = field(repr=False)
+    """What stands for ``$1``, ``$2`` …, a token among them."""
     decode: Callable[[list[str]], T]
     """Makes a result of the first column of the rows, or raises what the kernel's answer asks."""
 

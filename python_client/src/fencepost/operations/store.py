@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from fencepost.connection import Link
-from fencepost.errors import ConnectionBusy, translated
+from fencepost.errors import ConnectionBusy
+from fencepost.translation import translated
 
 from .base import AsyncOperationStore, OperationStore
 from .records import ABSENT, Claim, Completed, Operation
 from .statements import Call, first_column
 
+C = TypeVar("C")
 T = TypeVar("T")
 
 _IDLE = frozenset({TransactionStatus.IDLE, TransactionStatus.UNKNOWN})
 
 
 @dataclass(slots=True)
-class Completion:
+class Completion(Generic[C]):
     """The caller's own transaction, whose commit also completes an operation."""
 
-    connection: psycopg.Connection[Any]
+    connection: C
     outcome: Completed | None = None
 
     def complete(
-        self, result: Any = ABSENT, *, reason: str | None = None, read_back: Any = ABSENT
+        self,
+        result: Any = ABSENT,
+        *,
+        reason: str | None = None,
+        read_back: Any = ABSENT,
+        result_text: str | None = None,
     ) -> None:
         """Say what came of it; recorded at the end of the block, in the same transaction."""
-        self.outcome = Completed(result=result, reason=reason, read_back=read_back)
+        self.outcome = Completed(
+            result=result, reason=reason, read_back=read_back, result_text=result_text
+        )
 
 
 class Store(OperationStore):
@@ -69,7 +78,7 @@ class Store(OperationStore):
         return call.decode(rows)
 
     @contextmanager
-    def transaction(self, claim: Claim) -> Iterator[Completion]:
+    def transaction(self, claim: Claim) -> Iterator[Completion[psycopg.Connection[Any]]]:
         """Carry out an effect in this database, and complete its operation with the same commit.
 
         Whatever the block does with ``connection`` and the operation's record come about together
@@ -90,13 +99,22 @@ class Store(OperationStore):
                 call.decode(rows)
 
     def complete_here(
-        self, claim: Claim, result: Any = ABSENT, *, read_back: Any = ABSENT
+        self,
+        claim: Claim,
+        result: Any = ABSENT,
+        *,
+        reason: str | None = None,
+        read_back: Any = ABSENT,
+        result_text: str | None = None,
     ) -> Operation:
         """Complete an operation inside the transaction that the connection is in already.
 
         :raises Refused: roll back; what was done in this transaction must not be committed.
         """
-        call = self._statements.complete(claim, Completed(result=result, read_back=read_back))
+        outcome = Completed(
+            result=result, reason=reason, read_back=read_back, result_text=result_text
+        )
+        call = self._statements.complete(claim, outcome)
         with self._lock, translated():
             rows = _rows(self._own(), call)
         return call.decode(rows)
@@ -117,6 +135,7 @@ class AsyncStore(AsyncOperationStore):
         super().__init__(campaign_class, **named)
         self._connection = connection
         self._lock = asyncio.Lock()
+        self._holder: asyncio.Task[Any] | None = None
 
     @property
     def is_lost(self) -> bool:
@@ -124,19 +143,65 @@ class AsyncStore(AsyncOperationStore):
         return self._connection.closed
 
     async def _run(self, call: Call[T]) -> T:
-        async with self._lock:
+        async with self._held():
             _require_idle(self._connection.info.transaction_status)
-            rows = await self._rows(call)
+            with translated():
+                async with self._connection.transaction():
+                    rows = await self._rows(call)
         return call.decode(rows)
 
+    @asynccontextmanager
+    async def transaction(
+        self, claim: Claim
+    ) -> AsyncIterator[Completion[psycopg.AsyncConnection[Any]]]:
+        """See :meth:`Store.transaction`. Other tasks wait until the block has ended."""
+        async with self._held():
+            _require_idle(self._connection.info.transaction_status)
+            async with self._connection.transaction():
+                completion = Completion(self._connection)
+                yield completion
+                call = self._statements.complete(claim, completion.outcome or Completed())
+                with translated():
+                    rows = await self._rows(call)
+                call.decode(rows)
+
+    async def complete_here(
+        self,
+        claim: Claim,
+        result: Any = ABSENT,
+        *,
+        reason: str | None = None,
+        read_back: Any = ABSENT,
+        result_text: str | None = None,
+    ) -> Operation:
+        """See :meth:`Store.complete_here`."""
+        outcome = Completed(
+            result=result, reason=reason, read_back=read_back, result_text=result_text
+        )
+        call = self._statements.complete(claim, outcome)
+        async with self._held():
+            with translated():
+                rows = await self._rows(call)
+        return call.decode(rows)
+
+    @asynccontextmanager
+    async def _held(self) -> AsyncIterator[None]:
+        """Keep other tasks from the connection; whoever has it already does not wait for itself."""
+        task = asyncio.current_task()
+        if self._holder is task:
+            yield
+            return
+        async with self._lock:
+            self._holder = task
+            try:
+                yield
+            finally:
+                self._holder = None
+
     async def _rows(self, call: Call[Any]) -> list[str]:
-        with translated():
-            async with (
-                self._connection.transaction(),
-                psycopg.AsyncRawCursor(self._connection) as cursor,
-            ):
-                await cursor.execute(call.text.encode(), call.values, prepare=False)
-                return first_column(await cursor.fetchall())
+        async with psycopg.AsyncRawCursor(self._connection) as cursor:
+            await cursor.execute(call.text.encode(), call.values, prepare=False)
+            return first_column(await cursor.fetchall())
 
 
 def _alone(connection: psycopg.Connection[Any], call: Call[Any]) -> list[str]:
