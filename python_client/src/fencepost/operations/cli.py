@@ -108,9 +108,10 @@ def verify(
             if client is None
             else _client_stores(client, placeholders, campaign_class, named)
         )
-        facts = server_facts(workers)
         found = {"preflight": preflight(workers, reapers)}
-        if not found["preflight"].remedies.keys() & {"worker:role", "reaper:role", "worker:kernel"}:
+        facts = server_facts(workers)
+        unfit = {f"{duty}:{what}" for duty in ("worker", "reaper") for what in ("role", "kernel")}
+        if not found["preflight"].failed.keys() & unfit:
             verification = Verification(stores, psycopg_stores(reapers, campaign_class, **named))
             found |= {
                 "postgres": verification.postgres(),
