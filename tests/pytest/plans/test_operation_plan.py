@@ -191,7 +191,8 @@ def test_nor_does_what_is_of_a_campaign(heap: Heap) -> None:
     begin = (
         "begin_operation('heap', 'TOKEN', p_kind => 'git.push', p_target => 'r#TOKEN', "
         f"p_fingerprint => 'f', p_campaign_id => {claimed[0]}, p_generation => {claimed[1]}, "
-        f"p_token => '{token}', p_expected => '{{\"after\": {{}}}}')"
+        f"p_token => '{token}', p_expected => "
+        """'{"after": {"commit": "c"}}')"""
     )
     brief = f"brief('heap', {claimed[0]}, {claimed[1]}, '{token}')"
     for call in (begin, brief):
