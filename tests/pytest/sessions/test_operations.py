@@ -445,6 +445,31 @@ def test_started_while_the_class_is_paused_it_comes_too_late(posts: Ledger) -> N
     assert row(posts, key) == ("pending", 1)
 
 
+def test_accepted_while_the_class_is_paused_it_comes_too_late(
+    posts: Ledger, submission: dict[str, Any]
+) -> None:
+    (campaign,) = posts.campaigns()
+    worker = posts.once("worker")
+    worker.done("submit", **worker.claimed(), **submission)
+    anna, again = posts.session("verifier"), posts.session("verifier")
+    held = anna.claimed("claim_verification")
+    verdict = {
+        "p_verdict": "accepted",
+        "p_bundle_sha256": anna.done("bundle", **held)["bundle_sha256"],
+        "p_fingerprint": submission["p_fingerprint"],
+        "p_exit_code": 0,
+        **EVIDENCE,
+    }
+    anna.call("renew", **held)
+    late = posts.background(lambda: again.call("judge", **held, **verdict))
+    posts.wait_until_blocked(again, anna)
+    posts.admin.done("pause")
+    anna.commit()
+    assert late.result()["outcome"] == "paused"
+    again.commit()
+    assert posts.state(campaign) == "verifying"
+
+
 def test_a_lease_is_not_taken_from_who_reports_an_effect(posts: Ledger) -> None:
     """Nor do the others wait for that: the reaper takes theirs, and comes back for this one."""
     posts.stop_clock()
