@@ -42,8 +42,8 @@ class Proxy:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(folder / self._name))
         self._listener.listen()
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
-        self._threads[0].start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def conninfo(self, who: Principal, database: str) -> str:
         """Return how to connect through here."""
@@ -53,6 +53,7 @@ class Proxy:
         """Accept nothing more, and end what there is."""
         self.is_closed = True
         self.release.set()
+        self._accepting.join()
         self._listener.close()
 
     def _accept(self) -> None:

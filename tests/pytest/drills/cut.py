@@ -49,7 +49,8 @@ class Cut:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(f"{self.folder}/{self._name}")
         self._listener.listen(50)
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def stops_at(self, point: Point) -> bool:
         """Say whether it is to stop here, which it does once."""
@@ -69,7 +70,13 @@ class Cut:
                 _shut(end)
 
     def close(self) -> None:
-        """Take no more connections, and end those that there are."""
+        """Take no more connections, and end those that there are.
+
+        The thread is gone before its descriptor is: a call of accept that is begun again, as after
+        SIGCONT, would take from whatever listener has the same number by then.
+        """
+        _shut(self._listener)
+        self._accepting.join()
         self._listener.close()
         self.drop()
         shutil.rmtree(self.folder)

@@ -52,10 +52,13 @@ class Proxy:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(f"{self.folder}/{self._name}")
         self._listener.listen(50)
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def close(self) -> None:
         """Take no more connections."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
         self._listener.close()
         shutil.rmtree(self.folder)
 
