@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.pytest.conftest import _broken_invariants
+
 PROJECT = Path(__file__).resolve().parents[3]
 AGENTS = PROJECT / "examples" / "agents"
 CHECK = "python3 -B -m unittest"
+USAGE = 64  # nothing was started
 
 
 def environment(place: Path, asked: dict[str, str]) -> dict[str, str]:
@@ -27,7 +30,8 @@ def environment(place: Path, asked: dict[str, str]) -> dict[str, str]:
 
 
 def demo(place: Path, **asked: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    """Play the demo; however it ended, its ledger is sound."""
+    played = subprocess.run(
         [sys.executable, PROJECT / "tools" / "demo"],
         env=environment(place, asked),
         cwd=place,
@@ -35,6 +39,16 @@ def demo(place: Path, **asked: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+    if played.returncode != USAGE:
+        assert_sound(played.stdout)
+    return played
+
+
+def assert_sound(output: str) -> None:
+    """Ask of the ledger that a demo says it made whether every invariant holds in it."""
+    (ledger,) = re.findall(r"^ledger +(\w+), deployed by ", output, re.MULTILINE)
+    complaints = _broken_invariants(ledger)
+    assert not complaints, "\n".join(complaints)
 
 
 def git(*arguments: str | Path) -> str:
@@ -178,7 +192,7 @@ def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: P
     with subprocess.Popen(
         [sys.executable, PROJECT / "tools" / "demo"],
         env=environment(tmp_path, asked),
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as played:
@@ -187,12 +201,13 @@ def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: P
             time.sleep(0.1)
         assert running(for_long)
         played.send_signal(signal.SIGINT)
-        _, said = played.communicate(timeout=60)
+        told, said = played.communicate(timeout=60)
 
     assert played.returncode == 130
     assert "everybody is stopped" in said
     assert not running(for_long)
     assert not running(str(tmp_path / "demo"))
+    assert_sound(told)
 
 
 def unique_number() -> str:
