@@ -20,7 +20,7 @@ from tests.pytest.conftest import PROJECT
 from tests.pytest.sessions.legal import REFUSALS, Function, Legal, Parameter, Said, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from tests.pytest.sessions.conftest import Ledger
 
@@ -90,10 +90,15 @@ class Matrix:
                     yield function, parameter
 
     def put(
-        self, function: Function, parameter: Parameter, value: Value, expected: Collection[str] = ()
+        self,
+        function: Function,
+        parameter: Parameter,
+        value: Value,
+        expected: Collection[str] = (),
+        duties: Iterable[str] | None = None,
     ) -> None:
-        """Call a function by each who may, with *value* for *parameter*."""
-        for duty in function.duties:
+        """Call a function by each who may, or by *duties*, with *value* for *parameter*."""
+        for duty in function.duties if duties is None else duties:
             arguments = self.legal.arguments(function.name, **{parameter.name: value})
             what = f"{function.name} by {duty}, {parameter.name} {_short(value)}"
             self.call(what, function.name, duty, arguments, expected=expected)
@@ -428,6 +433,9 @@ def test_arrays(matrix: Matrix) -> None:
 # What no class, target, campaign, observation or principal is called.
 OF_AN_EFFECT = {"authorise", "deauthorise", "begin_operation"}
 ASKS = {"get_operation", "operation_history"}
+ENROLLED = {"sensor", "worker", "verifier"}
+NO_NAMES = {"p_duty", "p_verdict"}  # one of a few words
+LEASE = ("p_campaign_id", "p_generation", "p_token")
 NOWHERE = {
     "p_operation_key": ("no such", "KN116"),
     "p_target": ("no such", "KN107"),
@@ -440,20 +448,25 @@ NOWHERE = {
 
 
 def test_what_there_is_not(matrix: Matrix) -> None:
-    """In another class everything is forbidden to who must be enrolled; others are told."""
+    """Who must be enrolled is forbidden all of another class; the others are told what is not."""
     tried = set()
     for function, parameter in matrix.parameters():
         if parameter.name == "p_class":
-            # Whose campaign it would be need not be looked up where there is no campaign.
-            is_on_campaign = "p_campaign_id" in matrix.legal.arguments(function.name)
-            expected = {"forbidden", "KN108" if is_on_campaign else "KN106"}
+            enrolled = ENROLLED.intersection(function.duties)
+            others = set(function.duties) - enrolled
             if function.name in QUIET:
-                expected = {"answered", "KN106"}
-            if function.name == "begin_operation":
-                expected = {"forbidden"}
-            if function.name == "define_class":
-                expected = {"ok"}
-            matrix.put(function, parameter, "nowhere", expected)
+                # Asked for a class, they say of one that is not there what its auditor needs.
+                told = {"answered", "KN106"}
+                matrix.put(function, parameter, "nowhere", {"answered"}, enrolled)
+                matrix.put(function, parameter, "nowhere", told, others)
+            else:
+                # Whose campaign it would be need not be looked up where there is no campaign.
+                is_on_campaign = "p_campaign_id" in matrix.legal.arguments(function.name)
+                told = {"KN108" if is_on_campaign else "KN106"}
+                if function.name == "define_class":
+                    told = {"ok"}
+                matrix.put(function, parameter, "nowhere", {"forbidden"}, enrolled)
+                matrix.put(function, parameter, "nowhere", told, others)
         elif parameter.name == "p_target" and function.name in OF_AN_EFFECT:
             continue
         elif parameter.name in NOWHERE and function.name not in {"define_target", *ASKS}:
@@ -462,6 +475,38 @@ def test_what_there_is_not(matrix: Matrix) -> None:
             tried.add(parameter.name)
     assert tried == set(NOWHERE)
     matrix.verdict(70)
+
+
+def test_who_is_not_enrolled_is_forbidden_whatever_is_named(matrix: Matrix) -> None:
+    """What is there, what is not, and what was theirs: they cannot tell one from the other."""
+    for duty in ENROLLED:
+        name = matrix.ledger.person(duty).name
+        matrix.ledger.admin.done("dismiss", p_principal=name, p_duty=duty)
+    matrix.known = matrix.ledger.dump()
+    for function in matrix.legal.functions.values():
+        enrolled = ENROLLED.intersection(function.duties)
+        expected = {"answered"} if function.name in QUIET else {"forbidden"}
+        for parameter in function.parameters:
+            values = [matrix.legal.arguments(function.name)[parameter.name]]
+            if (function.name, parameter.name) == ("begin_operation", "p_campaign_id"):
+                continue  # a part of a lease names nothing: the whole of it does, below
+            if parameter.name in NOWHERE and parameter.name not in NO_NAMES:
+                values.append(NOWHERE[parameter.name][0])
+            elif parameter.name == "p_class":
+                values += ["nowhere", "spare"]
+            for value in values:
+                matrix.put(function, parameter, value, expected, enrolled)
+    lease = {name: matrix.legal.arguments("renew")[name] for name in LEASE}
+    for number in (lease["p_campaign_id"], NOWHERE["p_campaign_id"][0]):
+        begun = matrix.legal.arguments(
+            "begin_operation",
+            **lease | {"p_campaign_id": number, "p_expected": '{"after": {"ref": "c"}}'},
+            **dict.fromkeys(("p_key", "p_lease_for")),
+        )
+        for duty in ("worker", "verifier"):
+            what = f"begin_operation by {duty}, under a lease of {number!r}"
+            matrix.call(what, "begin_operation", duty, begun, expected={"forbidden"})
+    matrix.verdict(150)
 
 
 # -- transactions ----------------------------------------------------------------------------------
