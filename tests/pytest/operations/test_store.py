@@ -510,8 +510,15 @@ def test_with_asyncio_a_completion_joins_a_transaction_that_is_there(
 def test_with_asyncio_other_tasks_wait_for_the_callers_transaction(office: Office) -> None:
     async def use(store: AsyncStore, connection: psycopg.AsyncConnection[Any]) -> None:
         claim = await store.claim("k", "f")
+        is_in = asyncio.Event()
+
+        async def look() -> Operation | None:
+            await is_in.wait()
+            return await store.get("k")
+
+        other = asyncio.create_task(look())
         async with store.transaction(claim) as mine:
-            other = asyncio.create_task(store.get("k"))
+            is_in.set()
             await mine.connection.execute("select")
             assert not other.done()
         found = await other
@@ -519,6 +526,55 @@ def test_with_asyncio_other_tasks_wait_for_the_callers_transaction(office: Offic
         assert found.operation_state == "completed"
 
     awaited(office, use)
+
+
+def test_with_asyncio_a_task_started_in_the_block_is_told_that_it_would_wait_for_itself(
+    office: Office,
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        claim = await store.claim("k", "f")
+
+        async def asks() -> Operation | None:
+            async with asyncio.TaskGroup() as group:
+                asked = group.create_task(store.get("k"))
+            return asked.result()
+
+        async def waits_for(is_over: asyncio.Event) -> Operation | None:
+            await is_over.wait()
+            return await store.get("k")
+
+        is_over = asyncio.Event()
+        async with store.transaction(claim) as mine:
+            with pytest.raises(ExceptionGroup) as caught:
+                await asyncio.create_task(asks())
+            (busy,) = caught.value.exceptions
+            assert isinstance(busy, errors.ConnectionBusy)
+            assert "a store on a connection of its own" in str(busy)
+            with pytest.raises(errors.ConnectionBusy, match="before or after the block"):
+                async with store.transaction(claim):
+                    pass
+            later = asyncio.create_task(waits_for(is_over))
+            mine.complete("paid")
+        is_over.set()
+        found = await later
+        assert kept(found)[0] == "paid", "when the block has ended, it is as any other"
+
+    awaited(office, use)
+
+
+def test_with_asyncio_a_task_started_in_the_block_may_complete_what_is_part_of_it(
+    office: Office, account: psycopg.Connection[Any]
+) -> None:
+    async def use(store: AsyncStore, _: psycopg.AsyncConnection[Any]) -> None:
+        one, two = await store.claim("one", "f"), await store.claim("two", "f")
+        async with store.transaction(one) as mine:
+            await mine.connection.execute(UPDATE)
+            await asyncio.create_task(store.complete_here(two, "also"))
+            assert balance(account) == 10
+        assert kept(await store.get("two"))[0] == "also"
+
+    awaited(office, use)
+    assert balance(account) == 11
 
 
 # -- connections -----------------------------------------------------------------------------------

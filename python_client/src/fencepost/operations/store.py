@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +25,9 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 _IDLE = frozenset({TransactionStatus.IDLE, TransactionStatus.UNKNOWN})
+
+_blocks: ContextVar[frozenset[object]] = ContextVar("_blocks", default=frozenset())
+"""The blocks of :meth:`AsyncStore.transaction` that a task is in, or was started in."""
 
 
 @dataclass(slots=True)
@@ -135,7 +139,7 @@ class AsyncStore(AsyncOperationStore):
         super().__init__(campaign_class, **named)
         self._connection = connection
         self._lock = asyncio.Lock()
-        self._holder: asyncio.Task[Any] | None = None
+        self._block: object | None = None
 
     @property
     def is_lost(self) -> bool:
@@ -143,7 +147,8 @@ class AsyncStore(AsyncOperationStore):
         return self._connection.closed
 
     async def _run(self, call: Call[T]) -> T:
-        async with self._held():
+        self._require_no_block()
+        async with self._lock:
             _require_idle(self._connection.info.transaction_status)
             with translated():
                 async with self._connection.transaction():
@@ -154,16 +159,31 @@ class AsyncStore(AsyncOperationStore):
     async def transaction(
         self, claim: Claim
     ) -> AsyncIterator[Completion[psycopg.AsyncConnection[Any]]]:
-        """See :meth:`Store.transaction`. Other tasks wait until the block has ended."""
-        async with self._held():
+        """See :meth:`Store.transaction`. Other tasks wait until the block has ended.
+
+        A task that is started in the block is part of it, and would wait for its own end: what it
+        asks of this store is refused.
+
+        :raises ConnectionBusy: the connection, or the block that this is called in, is in a
+            transaction.
+        """
+        self._require_no_block()
+        block = object()
+        async with self._lock:
             _require_idle(self._connection.info.transaction_status)
-            async with self._connection.transaction():
-                completion = Completion(self._connection)
-                yield completion
-                call = self._statements.complete(claim, completion.outcome or Completed())
-                with translated():
-                    rows = await self._rows(call)
-                call.decode(rows)
+            self._block = block
+            _blocks.set(_blocks.get() | {block})
+            try:
+                async with self._connection.transaction():
+                    completion = Completion(self._connection)
+                    yield completion
+                    call = self._statements.complete(claim, completion.outcome or Completed())
+                    with translated():
+                        rows = await self._rows(call)
+                    call.decode(rows)
+            finally:
+                self._block = None
+                _blocks.set(_blocks.get() - {block})
 
     async def complete_here(
         self,
@@ -179,24 +199,22 @@ class AsyncStore(AsyncOperationStore):
             result=result, reason=reason, read_back=read_back, result_text=result_text
         )
         call = self._statements.complete(claim, outcome)
-        async with self._held():
+        async with nullcontext() if self._is_in_block() else self._lock:
             with translated():
                 rows = await self._rows(call)
         return call.decode(rows)
 
-    @asynccontextmanager
-    async def _held(self) -> AsyncIterator[None]:
-        """Keep other tasks from the connection; whoever has it already does not wait for itself."""
-        task = asyncio.current_task()
-        if self._holder is task:
-            yield
-            return
-        async with self._lock:
-            self._holder = task
-            try:
-                yield
-            finally:
-                self._holder = None
+    def _require_no_block(self) -> None:
+        if self._is_in_block():
+            message = (
+                "this call would wait for the end of the block of transaction() that it is made in:"
+                " make it before or after the block, or by a store on a connection of its own"
+            )
+            raise ConnectionBusy(message)
+
+    def _is_in_block(self) -> bool:
+        """Whether who calls is in the block that has the connection, or was started in it."""
+        return self._block in _blocks.get()
 
     async def _rows(self, call: Call[Any]) -> list[str]:
         async with psycopg.AsyncRawCursor(self._connection) as cursor:
