@@ -25,6 +25,10 @@ OPERATOR ?= $(shell id -un)
 EVIDENCE ?= evidence.json
 VERIFY ?=
 
+# make audit DSN=… FORMAT=text|json|sarif|tap, and the severity at which it fails.
+FORMAT ?= text
+FAIL_ON ?= medium
+
 with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
 test := $(with_venv) .venv/bin/python tools/test $(foreach major,$(MAJORS),--major $(major))
 python_config := --config python_client/pyproject.toml
@@ -32,7 +36,7 @@ python_config := --config python_client/pyproject.toml
 python_paths := python_client tests examples bench $(shell grep -l '^\#!.*python3$$' tools/*)
 
 .PHONY: help setup db bench check check-python check-sql test test-pgtap test-pytest demo docs sync \
-	round-trip verify-operations clean
+	round-trip verify-operations audit clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -76,8 +80,10 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 	@folder=$$(cat .fencepost/db); printf '%s\n' \
 		"PGHOST=$$folder PGPASSFILE=$$folder/pass/postgres psql -U postgres fencepost"
 
-docs: setup ## renew docs/reference from the database
-	@$(with_venv) tools/with-postgres 18 -- tools/reference
+docs: setup ## renew docs/reference and audit/expected.json from the database
+	@$(with_venv) tools/with-postgres 18 -- bash -euc 'tools/deploy fencepost >/dev/null; \
+		tools/reference --database fencepost; \
+		tools/audit --dsn dbname=fencepost --describe >.expected; mv .expected audit/expected.json'
 
 sync: setup ## renew the client's sync classes from the async ones
 	@tools/generate-sync
@@ -87,6 +93,9 @@ verify-operations: setup ## what docs/runbook.md asks of a database that is used
 		--environment '$(TARGET_ENVIRONMENT)' --operator '$(OPERATOR)' \
 		--commit "$$(git rev-parse HEAD)" --output '$(EVIDENCE)' $(VERIFY)
 	@.venv/bin/fencepost operations evidence --require-success '$(EVIDENCE)'
+
+audit: setup ## what is not as it has to be in a deployed database: DSN=, FORMAT=, FAIL_ON=
+	@.venv/bin/python tools/audit --dsn '$(DSN)' --format '$(FORMAT)' --fail-on '$(FAIL_ON)'
 
 clean: ## stop the kept clusters and remove what they and the demo left
 	@for kept in .fencepost/cluster .fencepost/db; do \

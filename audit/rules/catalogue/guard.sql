@@ -1,0 +1,13 @@
+-- Severity: note
+-- Title: Nothing stands before DDL by clients but their privileges
+-- Why: An event trigger, which only a superuser can make, would refuse every command that makes
+--   or alters something, temporary objects included.
+-- Source: PostgreSQL, "Event Triggers"
+-- Needs: nothing
+select format('database %I', current_database()) as object,
+       'it has no event trigger on ddl_command_start' as found,
+       '-- Deploy the superuser''s part.' as remedy
+where not exists (
+    select from pg_catalog.pg_event_trigger as t
+    where t.evtevent = 'ddl_command_start' and t.evtenabled in ('O', 'A')
+)

@@ -1,0 +1,12 @@
+-- Severity: low
+-- Title: Clients can run code of their own in the database
+-- Why: With a DO block a client needs no function to burn CPU, or to write lines into the
+--   server's log that look like the kernel's. A dump does not keep what was revoked on `sql`.
+-- Source: PostgreSQL, DO; GRANT
+-- Needs: nothing
+select format('language %I', l.lanname) as object,
+       'PUBLIC has USAGE' as found,
+       format('revoke usage on language %I from public', l.lanname) as remedy
+from pg_catalog.pg_language as l
+cross join pg_catalog.aclexplode(coalesce(l.lanacl, pg_catalog.acldefault('l', l.lanowner))) as a
+where a.grantee = 0 and l.lanpltrusted

@@ -1,0 +1,13 @@
+-- Severity: high
+-- Title: An extension stands in a schema of ours
+-- Why: Its objects are open to PUBLIC by default, under the kernel's name.
+-- Source: CVE-2022-2625; PostgreSQL, CREATE EXTENSION
+-- Needs: nothing
+select x.extname as object,
+       format('it is in schema %s', n.nspname) as found,
+       case when x.extrelocatable
+            then format(E'create schema %1$I;\nalter extension %1$I set schema %1$I', x.extname)
+            else format('drop extension %I', x.extname) end as remedy
+from pg_catalog.pg_extension as x
+join pg_catalog.pg_namespace as n on n.oid = x.extnamespace
+where n.nspname in ('kernel', 'ledger', 'audit')

@@ -1,0 +1,10 @@
+-- Severity: note
+-- Title: Fencepost was not tried on this major of PostgreSQL
+-- Why: It is tested on 15 and 18, and only of these this audit knows which release is safe.
+-- Source: README.md
+-- Needs: nothing
+select format('PostgreSQL %s', v.major) as object,
+       'it is neither 15 nor 18' as found,
+       '-- Look up the latest release of this major at https://www.postgresql.org/support/security/' as remedy
+from (select current_setting('server_version_num')::integer / 10000) as v (major)
+where v.major not in (15, 18)
