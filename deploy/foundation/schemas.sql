@@ -21,7 +21,7 @@ alter default privileges for role fencepost_owner revoke usage on types from pub
 
 grant usage on schema kernel to
     fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor;
+    fencepost_sensor, fencepost_admin, fencepost_auditor, fencepost_collector;
 grant usage on schema audit to fencepost_auditor;
 
 commit;

@@ -29,6 +29,6 @@ go wrong. A client says which it speaks, and stops where this is another.$doc$;
 
 grant execute on function kernel.api_version() to
     fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor;
+    fencepost_sensor, fencepost_admin, fencepost_auditor, fencepost_collector;
 
 commit;

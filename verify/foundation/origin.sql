@@ -28,7 +28,7 @@ begin
 
     foreach v_who in array array[
         'public', 'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ] loop
         assert not has_database_privilege(v_who, current_database(), 'temporary'),
             format('%s makes no temporary objects here, to shadow a name with', v_who);

@@ -7,7 +7,7 @@ do $verify$
 declare
     c_groups constant text[] := array[
         'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ];
     v_role   text;
 begin

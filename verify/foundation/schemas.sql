@@ -7,7 +7,7 @@ do $verify$
 declare
     c_groups  constant text[] := array[
         'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ];
     v_schema  pg_catalog.pg_namespace%rowtype;
     v_name    text;
@@ -76,7 +76,7 @@ declare
 begin
     foreach v_who in array array[
         'public', 'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ] loop
         assert not has_function_privilege(v_who, 'kernel.probe()', 'execute')
             and not has_function_privilege(v_who, 'ledger.probe()', 'execute'),

@@ -7,7 +7,7 @@ begin;
 \set returns integer
 select $list$
     fencepost_worker fencepost_verifier fencepost_reaper
-    fencepost_sensor fencepost_admin fencepost_auditor
+    fencepost_sensor fencepost_admin fencepost_auditor fencepost_collector
 $list$ as callers \gset
 \ir ../_support/assert_kernel_function.psql
 

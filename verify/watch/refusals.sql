@@ -4,6 +4,7 @@ begin;
 
 \set view audit.refusals
 select $list$
+    source      text
     class       text
     refusal_no  bigint
     principal   name
@@ -14,6 +15,12 @@ select $list$
     message     text
     at          timestamp with time zone
     suppressed  bigint
+    command     text
+    application text
+    raised_in   text
+    session_id  text
+    line_no     bigint
+    reported_at timestamp with time zone
 $list$ as columns \gset
 \ir ../_support/assert_view.psql
 

@@ -68,7 +68,8 @@ select bag_eq(
            ('kernel.exercise_report',    'admin auditor'),
            ('kernel.checkpoint',         'reaper auditor'),
            ('kernel.check',              'auditor'),
-           ('kernel.api_version',        'worker verifier reaper sensor admin auditor'),
+           ('kernel.report_denial',      'collector'),
+           ('kernel.api_version',        'worker verifier reaper sensor admin auditor collector'),
            ('kernel.classes',            'worker verifier reaper sensor admin auditor'),
            ('kernel.next_due',           'worker verifier reaper sensor admin auditor'),
            ('kernel.ring',               'worker verifier reaper sensor admin auditor')
@@ -117,6 +118,7 @@ select bag_eq(
               ('kernel', 'fencepost_sensor',   'usage'),
               ('kernel', 'fencepost_admin',    'usage'),
               ('kernel', 'fencepost_auditor',  'usage'),
+              ('kernel', 'fencepost_collector', 'usage'),
               ('audit',  'fencepost_auditor',  'usage') $$,
     'each group enters the kernel, auditors enter audit, and nobody the ledger'
 );

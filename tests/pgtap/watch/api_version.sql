@@ -5,7 +5,7 @@ select plan(9);
 select is(kernel.api_version(), 1, 'is 1');
 
 select testing.callable_by(
-    'kernel.api_version', 'admin', 'auditor', 'reaper', 'sensor', 'verifier', 'worker'
+    'kernel.api_version', 'admin', 'auditor', 'collector', 'reaper', 'sensor', 'verifier', 'worker'
 );
 
 set local session authorization worker_1;

@@ -6,7 +6,8 @@ with
 -- Who might be given what is not theirs: PUBLIC, the groups, and a LOGIN role that is in none.
 somebody (name) as (
     values ('public'), ('fencepost_worker'), ('fencepost_verifier'), ('fencepost_reaper'),
-           ('fencepost_sensor'), ('fencepost_admin'), ('fencepost_auditor'), ('deployer')
+           ('fencepost_sensor'), ('fencepost_admin'), ('fencepost_auditor'),
+           ('fencepost_collector'), ('deployer')
 ),
 ours (oid, name) as (
     select n.oid, n.nspname from pg_namespace as n

@@ -8,6 +8,7 @@ is sent what no driver would send.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
@@ -241,6 +242,7 @@ class Legal:
             ),
             "release": ("worker", leased | reason),
             "renew": ("worker", leased | {"p_lease_for": "10 minutes"}),
+            "report_denial": ("collector", self._denial(names["worker"])),
             "report_observation": (
                 "sensor",
                 begun | EVIDENCE | {"p_is_green": "false", "p_summary": "red"},
@@ -268,6 +270,21 @@ class Legal:
                 parameter.name: _text(known[parameter.name])
                 for parameter in self.functions[name].parameters
             }
+
+    @staticmethod
+    def _denial(name: str) -> dict[str, object]:
+        """Return a line of the log that nobody has reported."""
+        return {
+            "p_session_id": "6a9632e4.1f",
+            "p_line_no": 1,
+            "p_denied_at": datetime.now(UTC),
+            "p_role": name,
+            "p_sqlstate": "42501",
+            "p_message": "permission denied for table campaign",
+            "p_command": "UPDATE",
+            "p_application": "an application",
+            "p_raised_in": "aclcheck_error",
+        }
 
     # The states
 

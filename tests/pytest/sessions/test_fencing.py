@@ -101,6 +101,10 @@ UNFENCED = {
     "retire_class": (set[str](), "not while a campaign or an operation of the class is open"),
     "retire_target": (set[str](), "not while a campaign of the target is open"),
     "register_principal": (set[str](), "a principal belongs to no class, and to no campaign"),
+    "report_denial": (
+        {"p_session_id", "p_line_no", "p_denied_at"},
+        "acts on no campaign: a line of the server's log is what it is, and is recorded once",
+    ),
     "checkpoint": (set[str](), "digests what is logged, and adds to that only its own row"),
     "check": (set[str](), READS),
     "get_operation": (set[str](), READS),

@@ -39,8 +39,11 @@ EXEMPT = {
 QUIET = EXEMPT | {"operation_history"}
 # No default, and may be null all the same.
 NULLABLE = {("submit", "p_approach")}
-# Any JSON and any text at all, bounded as everything is.
-ANYTHING = {"p_result", "p_read_back", "p_diagnostic", "p_result_text"}
+# Any JSON and any text at all, bounded as everything is; of a log also what may be nothing.
+ANYTHING = {
+    *("p_result", "p_read_back", "p_diagnostic", "p_result_text"),
+    *("p_message", "p_application", "p_raised_in"),
+}
 # What is said of an operation by who does not own it, and of one that needs an authority.
 OF_ITS_OWNER = {
     *("start_operation", "complete_operation", "fail_operation", "mark_operation_unknown"),
@@ -187,7 +190,7 @@ def matrix(ledger: Ledger) -> Matrix:
 
 
 def test_without_misuse_every_call_is_carried_out(matrix: Matrix) -> None:
-    """And everybody who may execute a function is one of six, who are all tried."""
+    """And everybody who may execute a function is one of seven, who are all tried."""
     for name, duty in matrix.legal.duty.items():
         assert duty in matrix.legal.functions[name].duties
         expected = {"answered"} if name in QUIET else {"ok"}
@@ -195,7 +198,7 @@ def test_without_misuse_every_call_is_carried_out(matrix: Matrix) -> None:
             expected = {"ok", "answered"}
         matrix.call(name, name, duty, matrix.legal.arguments(name), expected=expected)
     duties = {duty for function in matrix.legal.functions.values() for duty in function.duties}
-    assert duties == {"sensor", "worker", "verifier", "reaper", "admin", "auditor"}
+    assert duties == {"sensor", "worker", "verifier", "reaper", "admin", "auditor", "collector"}
     matrix.verdict(len(matrix.legal.functions))
 
     # What is not the kernel's own is in the reference; and these are the types that the tests
@@ -359,6 +362,7 @@ NUMBERS = {
     "p_revision": {"stale"},
     "p_number": {"KN110"},
     "p_exit_code": {"KN114"},
+    "p_line_no": {"KN104", "ok"},
     "p_limit": {"KN104"},
     "p_priority": {"KN104"},
 }

@@ -32,7 +32,7 @@ REFERENCE = {"answer", "operation_transition", "origin", "principal", "transitio
 # bounds is a principal's, whichever classes it names, and they need not exist.
 NODE = {
     *("kernel.api_version", "kernel.classes", "kernel.health", "kernel.register_principal"),
-    "ledger.refuse",
+    *("kernel.report_denial", "ledger.refuse"),
 }
 # Of the server's own those that somebody might call in a statement.
 VOLATILE = {

@@ -1,0 +1,9 @@
+-- Revert fencepost:denial/denial from pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+set local role fencepost_owner;
+
+drop table ledger.denial;
+
+commit;
