@@ -17,7 +17,7 @@ where p.pronamespace = 'kernel'::regnamespace
 begin isolation level repeatable read;
 select plan(169);
 select is(
-    (select count(*) from pg_temp.every_function), 49::bigint,
+    (select count(*) from pg_temp.every_function), 50::bigint,
     'ledger.enter guards fifty functions of the kernel'
 );
 select throws_ok(

@@ -148,8 +148,11 @@ def test_deploy_with_sqitch(
         "SQITCH_EMAIL": "recipe@localhost",
     }
     scene.instead = {"ledger_2": "recipe_ledger_2", "db:pg:ledger": "db:pg:recipe_ledger",
-                     "create database ledger ": "create database recipe_ledger "}  # fmt: skip
+                     "create database ledger ": "create database recipe_ledger ",
+                     "db:pg:shop": "db:pg:recipe_shop"}  # fmt: skip
     try:
+        maintenance.execute("create database recipe_shop")
+        maintenance.execute("grant create on database recipe_shop to deployer")
         for block in blocks(HOWTO / "deploy-with-sqitch.md"):
             if block.text.startswith("-- as postgres"):
                 for statement in scene.put(block.text).split("\n")[1:]:
@@ -163,7 +166,7 @@ def test_deploy_with_sqitch(
         found = maintenance.execute("select count(*) from pg_roles where rolname ~ '^fencepost_'")
         assert found.fetchone() == (7,), "the roles stay"
     finally:
-        for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3"):
+        for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3", "recipe_shop"):
             maintenance.execute(f"drop database if exists {name} with (force)".encode())
 
 

@@ -84,6 +84,29 @@ def test_under_another_name_it_is_what_sqitch_deploys(
     )
 
 
+@pytest.mark.parametrize("footing", ["shared", "dedicated"])
+def test_the_application_s_database_is_closed_only_if_that_was_said(
+    empty_database: str, principal: MakePrincipal, deployer: Principal, footing: str
+) -> None:
+    text = create_postgres_durable_operation_schema_sql("payments", footing=footing)
+    with closing(deployer.connect(empty_database, autocommit=True)) as connection:
+        connection.execute(text.encode())
+    stranger, worker = principal("stranger"), principal("worker", "fencepost_worker")
+
+    worker.connect(empty_database)
+    if footing == "shared":
+        stranger.connect(empty_database)
+    else:
+        with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+            stranger.connect(empty_database)
+
+
+@pytest.mark.parametrize("footing", ["", "Shared", "x'; drop schema public; --"])
+def test_a_footing_that_is_none_is_refused(footing: str) -> None:
+    with pytest.raises(InvalidArgument, match="is no footing: shared or dedicated"):
+        create_postgres_durable_operation_schema_sql(footing=footing)
+
+
 def test_nothing_of_the_old_names_is_left_where_they_are_names(
     empty_database: str, deployer: Principal, superuser: Superuser
 ) -> None:

@@ -271,9 +271,24 @@ foundation (key, statement) as (
     cross join (values ('execute on functions'), ('usage on types'), ('select on tables'),
                        ('usage on sequences')) as w (what)
     union all
-    select 'r ledger.origin',
-           format('grant temporary on database %I to %s', current_database(), s.name)
-    from somebody as s where s.name <> 'deployer'
+    -- The deployer owns the database.
+    select 'r ledger.footing',
+           format('grant %s on database %I to %s%s', w.what, current_database(), s.name, w.option)
+    from somebody as s
+    cross join (values ('temporary', ''), ('create', ''), ('connect', ' with grant option'))
+        as w (what, option)
+    where s.name <> 'deployer' and (w.option = '' or s.name <> 'public')
+    union all
+    select 'r ledger.footing', format('revoke connect on database %I from %s',
+                                      current_database(), s.name)
+    from somebody as s where s.name not in ('deployer', 'public')
+    union all
+    select 'r ledger.footing', format('grant connect on database %I to public', current_database())
+    union all
+    select 'r ledger.footing', format('grant %s on schema public to %s', w.what, s.name)
+    from somebody as s
+    cross join (values ('usage'), ('create')) as w (what)
+    where s.name <> 'deployer'
     union all
     select 'role', format('alter role %I %s', r.rolname, w.word)
     from pg_roles as r
@@ -316,6 +331,8 @@ data (key, statement) as (
     where w.what not like '%lease =%'
     union all
     select 'r ledger.origin', 'delete from ledger.origin'
+    union all
+    select 'r ledger.footing', 'delete from ledger.footing'
 )
 
 select key, statement from privileges

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from psycopg import sql
 
+from tests.pytest.plan.sqitch import PROJECT, deploy
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
-
-PROJECT = Path(__file__).resolve().parents[3]
-
-
-def deploy(principal: Principal, database: str) -> subprocess.CompletedProcess[str]:
-    """Deploy the plan into *database* as *principal*."""
-    return subprocess.run(
-        ["sqitch", "deploy", "--verify", "--target", f"db:pg:{database}"],
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=PROJECT,
-        env=principal.environment(database)
-        | {"SQITCH_FULLNAME": principal.name, "SQITCH_EMAIL": f"{principal.name}@localhost"},
-    )
 
 
 @pytest.fixture

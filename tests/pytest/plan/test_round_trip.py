@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pytest.plan.sqitch import DATABASE_PRIVILEGES, PROJECT, dump, environment, sqitch
+
 if TYPE_CHECKING:
     from tests.pytest.conftest import MakePrincipal, Principal, Superuser
-
-PROJECT = Path(__file__).resolve().parents[3]
-
-DATABASE_PRIVILEGES = """
-    select coalesce(r.rolname, 'public'), a.privilege_type, a.is_grantable
-    from pg_catalog.pg_database as d
-    cross join pg_catalog.aclexplode(
-        coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))
-    ) as a
-    left join pg_catalog.pg_roles as r on r.oid = a.grantee
-    where d.datname = current_database()
-    order by 1, 2
-"""
-
-
-def dump(database: str, *options: str) -> str:
-    """Dump *database* with this major's own program, its name and the random lines aside.
-
-    With --create, so that the privileges on the database itself are compared as well.
-    """
-    text = subprocess.run(
-        ["pg_dump", "--create", "--exclude-schema", "sqitch", *options, database],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    text = re.sub(r"(?m)^\\(?:un)?restrict .*\n", "", text)
-    return text.replace(database, "the_database")
 
 
 def schema(database: str) -> str:
@@ -48,28 +20,6 @@ def schema(database: str) -> str:
 
 def deploy(database: str) -> None:
     subprocess.run([PROJECT / "tools" / "deploy", database], check=True, capture_output=True)
-
-
-def sqitch(principal: Principal, database: str, *arguments: str) -> str:
-    """Run sqitch on *database* as *principal*; return what it printed."""
-    result = subprocess.run(
-        ["sqitch", *arguments, "--target", f"db:pg:{database}"],
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=PROJECT,
-        env=sqitch_environment(principal, database),
-    )
-    assert result.returncode == 0, result.stdout
-    return result.stdout
-
-
-def sqitch_environment(principal: Principal, database: str) -> dict[str, str]:
-    return principal.environment(database) | {
-        "SQITCH_FULLNAME": principal.name,
-        "SQITCH_EMAIL": f"{principal.name}@localhost",
-    }
 
 
 def test_deploy_revert_and_deploy_again(empty_database: str, deployer: Principal) -> None:
@@ -86,30 +36,19 @@ def test_deploy_revert_and_deploy_again(empty_database: str, deployer: Principal
     assert schema(empty_database) == deployed
 
 
-@pytest.mark.parametrize("public_has_temporary", [True, False])
-def test_public_is_given_back_what_it_had_also_when_the_ledger_has_rows(
-    empty_database: str,
-    deployer: Principal,
-    principal: MakePrincipal,
-    superuser: Superuser,
-    public_has_temporary: bool,  # noqa: FBT001
+@pytest.mark.parametrize("footing", ["dedicated", "shared"])
+def test_what_was_is_restored_also_when_the_ledger_has_rows(
+    empty_database: str, deployer: Principal, principal: MakePrincipal, footing: str
 ) -> None:
-    connection = superuser(empty_database)
-    if not public_has_temporary:
-        connection.execute(f'revoke temporary on database "{empty_database}" from public')
-    temporary = ("public", "TEMPORARY", False)
-    before = connection.execute(DATABASE_PRIVILEGES).fetchall()
     empty = dump(empty_database)
-    assert (temporary in before) is public_has_temporary
 
-    deploy(empty_database)
-    while_deployed = connection.execute(DATABASE_PRIVILEGES).fetchall()
+    sqitch(deployer, empty_database, "deploy", "--verify", "--set", f"footing={footing}")
     with principal("anna", "fencepost_admin").connect(empty_database) as admin:
         admin.execute("select kernel.define_class(p_class => 'repo')")
+    deployed = dump(empty_database)
     sqitch(deployer, empty_database, "revert", "-y")
 
-    assert while_deployed == [entry for entry in before if entry != temporary]
-    assert connection.execute(DATABASE_PRIVILEGES).fetchall() == before
+    assert deployed != empty
     assert dump(empty_database) == empty
 
 
@@ -146,7 +85,7 @@ def test_two_deployments_at_once_leave_one(
             stderr=subprocess.STDOUT,
             text=True,
             cwd=PROJECT,
-            env=sqitch_environment(deployer, empty_database),
+            env=environment(deployer, empty_database),
         )
         for _ in range(2)
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import psycopg
+from psycopg import sql
 
 from tests.pytest.sessions.life import LIFE, life
 
@@ -41,12 +42,20 @@ def looks(session: Session, rung: str) -> list[dict[str, Any]]:
         return [{"outcome": error.sqlstate}]
 
 
-def test_a_forged_ring_costs_an_empty_look(ledger: Ledger, principal: MakePrincipal) -> None:
-    """Anybody may notify, of no group and with whatever payload; the ledger does not change."""
+def test_a_forged_ring_costs_an_empty_look(
+    ledger: Ledger, principal: MakePrincipal, superuser: Superuser
+) -> None:
+    """Who gets in may notify, of no group and with whatever payload; the ledger does not change."""
     (campaign,) = ledger.campaigns()
     ledger.define_class()
     worker = ledger.session("worker")
-    stranger = principal("stranger").connect(ledger.database, autocommit=True)
+    somebody = principal("stranger")
+    superuser().execute(
+        sql.SQL("grant connect on database {} to {}").format(
+            sql.Identifier(ledger.database), sql.Identifier(somebody.name)
+        )
+    )
+    stranger = somebody.connect(ledger.database, autocommit=True)
     with closing(
         psycopg.connect(ledger.person("worker").conninfo(ledger.database), autocommit=True)
     ) as listener:

@@ -76,8 +76,11 @@ class Function:
 
 
 def statements(text: str) -> Iterator[tuple[Any, str]]:
-    """Yield each statement of *text*, parsed and as it is written."""
-    for raw in parse_sql(text):
+    """Yield each statement of *text*, parsed and as it is written.
+
+    Where psql puts in the value of a variable, the parser is given a string of the same length.
+    """
+    for raw in parse_sql(re.sub(r"(?<!:):('\w+')", r" \1", text)):
         begin = raw.stmt_location or 0
         yield raw.stmt, text[begin : begin + raw.stmt_len if raw.stmt_len else len(text)]
 

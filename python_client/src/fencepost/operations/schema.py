@@ -21,6 +21,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _CHECKOUT: Final = Path(__file__).resolve().parents[4]
 
 KERNEL: Final = "kernel"
+_FOOTINGS: Final = ("shared", "dedicated")
 _SCHEMAS: Final = ("kernel", "ledger", "audit")
 _LONGEST_SUFFIX: Final = len("_ledger")
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
@@ -55,19 +56,29 @@ def tokens(script: str) -> Iterator[Token]:
         yield Token(found.lastgroup or "other", found[0])
 
 
-def create_postgres_durable_operation_schema_sql(schema: str = KERNEL) -> str:
+def create_postgres_durable_operation_schema_sql(
+    schema: str = KERNEL, *, footing: str = "shared"
+) -> str:
     """Return the statements that make the kernel, with its functions in *schema*.
 
     The private tables are in ``SCHEMA_ledger`` and the views in ``SCHEMA_audit``; for ``kernel``
     they are in ``ledger`` and ``audit``. The roles belong to the cluster and keep their names.
 
-    :raises InvalidArgument: *schema* is not a name in lower case of at most 56 bytes.
+    With ``footing="dedicated"`` the database is closed to everybody else: PUBLIC loses CONNECT and
+    TEMPORARY on it, and schema ``public``. Left at ``shared``, nothing of the application's is
+    touched.
+
+    :raises InvalidArgument: *schema* is not a name in lower case of at most 56 bytes, or *footing*
+        is neither.
     """
     if not _NAME.fullmatch(schema) or len(schema) > 63 - _LONGEST_SUFFIX:
         message = f"{schema!r} is no name of a schema in lower case of at most 56 bytes"
         raise InvalidArgument(message)
     if schema.startswith("pg_"):
         message = f"{schema!r}: names that begin with pg_ are the server's"
+        raise InvalidArgument(message)
+    if footing not in _FOOTINGS:
+        message = f"{footing!r} is no footing: {' or '.join(_FOOTINGS)}"
         raise InvalidArgument(message)
     if schema == KERNEL:
         names = {name: name for name in _SCHEMAS}
@@ -81,6 +92,8 @@ def create_postgres_durable_operation_schema_sql(schema: str = KERNEL) -> str:
     known = _objects()
     for change in changes():
         text = _renamed(_bare(script(change)), names, known)
+        # The one variable that sqitch has psql put in.
+        text = text.replace(":'footing'", f"'{footing}'")
         # What a script sets until its commit must not reach the next one.
         parts.append(f"-- {change}\nset local role none;\n{text}")
     parts.append("set local role none;\n")
