@@ -257,14 +257,20 @@ class Supervisor:
         """TERM whatever is left, wait for *grace* seconds at most, then KILL until it is gone."""
         if is_alone(self._reap):
             return
-        left = descendants(os.getpid())
+        told: set[int] = set()
         if self._bounds.is_wrapped:
             # At its end everything in it is killed: what is in it is to have its time.
-            left = [process for process in left if process != self._command]
-        send(signal.SIGTERM, left)
-        send(signal.SIGCONT, left)
+            told.add(self._command)
+        look_at = 0.0
         deadline = time.monotonic() + grace
         while not is_alone(self._reap) and time.monotonic() < deadline:
+            if time.monotonic() >= look_at:
+                # More than once: a look misses who was started in the midst of it.
+                left = [process for process in descendants(os.getpid()) if process not in told]
+                send(signal.SIGTERM, left)
+                send(signal.SIGCONT, left)
+                told.update(left)
+                look_at = time.monotonic() + 0.25
             watched = [self._wake_read] + ([] if self._control is None else [self._control])
             # Not only when woken: a grandchild's end is told to its parent, not to this process.
             ready = select.select(watched, [], [], min(0.05, grace))[0]
