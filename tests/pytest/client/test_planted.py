@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,16 +142,21 @@ def test_what_the_acceptance_command_planted_is_not_run(world: World, program: P
     assert run_by_git(program) == ""
 
 
-@pytest.mark.parametrize("place", [".git", "../base.git"])
+@pytest.mark.parametrize(
+    ("place", "options"),
+    [
+        pytest.param(".git", [], id="its own objects"),
+        pytest.param("../base.git", [], id="the verifier's objects"),
+        pytest.param(".git", ["--sandbox"], id="its own objects in a sandbox"),
+    ],
+)
 def test_history_that_the_acceptance_command_forged_is_not_believed(
-    world: World, place: str
+    world: World, place: str, options: list[str]
 ) -> None:
-    forge = world.folder / "forge.py"
-    forge.write_text(FORGE)
-    world.define_target(command=[sys.executable, str(forge), place])
+    world.define_target(command=["/usr/bin/python3", "-c", FORGE, place])
     world.open_campaign()
     world.work(FIX)
-    world.verify()
+    world.verify(*options)
     assert world.attempt()["verdict"] == "accepted", world.attempt()["reason"]
     assert world.value() == world.attempt()["result"]["commit"]
     assert world.campaign()["state"] == "verified"
