@@ -15,6 +15,7 @@ import psycopg
 
 from . import checkout, clock, environment, runner, supervisor, text
 from .checkout import ZERO, Git, GitError, Interrupted, Snapshot, Unusable, Workspace
+from .confinement import Confinement
 from .connection import Link
 from .console import Console, clock_time
 from .doorbell import Ring, silent
@@ -79,6 +80,7 @@ class Attempts:
     :param command: what to run; its first word is found on PATH, or from the clone's top folder.
     :param lease_for: how long a lease is; the class's default if ``None``.
     :param pass_env: names of variables that the command gets beside the usual ones.
+    :param confinement: what the command is kept from.
     :param interrupt: when set, the command is stopped and the campaign given back.
     :param ring: is told what was answered, to wake those who can go on with it.
     """
@@ -94,6 +96,7 @@ class Attempts:
         label: str | None = None,
         lease_for: timedelta | None = None,
         pass_env: Sequence[str] = (),
+        confinement: Confinement | None = None,
         patience: timedelta | None = None,
         ring: Ring = silent,
     ) -> None:
@@ -105,6 +108,7 @@ class Attempts:
         self._label = label
         self._lease_for = lease_for
         self._pass_env = list(pass_env)
+        self._confinement = confinement or Confinement()
         self._patience = patience
         self._ring = ring
         self._token: UUID | None = None
@@ -198,11 +202,14 @@ class Attempts:
                 return _Release(reason=f"the clone could not be made: {error}", is_trouble=True)
             except Interrupted as error:
                 return _Release(reason=f"the worker was stopped: {error}")
-            approach = root / "approach"
+            # In a folder of its own: where only the file were mounted, it could not be replaced.
+            approach = root / "said" / "approach"
+            brief = _write_brief(root / "brief.json", assignment, base)
             scrubbed = environment.scrubbed(root, also=self._pass_env) | {
-                "FENCEPOST_BRIEF": str(_write_brief(root / "brief.json", assignment, base)),
+                "FENCEPOST_BRIEF": str(brief),
                 "FENCEPOST_APPROACH": str(approach),
             }
+            approach.parent.mkdir(mode=0o700)
             approach.touch()
             self._console.event("running", lease, base=base[:12], command=self._command[0])
             run = runner.run(
@@ -213,6 +220,9 @@ class Attempts:
                 interrupt=stop,
                 check=keeper.check,
                 discard=root,
+                confinement=self._confinement,
+                writable=[*environment.folders(root), approach.parent],
+                readable=[brief],
             )
             if run.exit_code is not None and run.exit_code < 0:
                 # Whoever stops a service signals all its processes: the worker's own signal may

@@ -514,7 +514,8 @@ class Workspace:
         self._store.run(
             "clone",
             "--quiet",
-            "--local",
+            # A file with a name here and one in the store would be changed in both.
+            "--no-hardlinks",
             "--no-tags",
             "--template=",
             "--single-branch",

@@ -1,8 +1,8 @@
 """The command ``fencepost``: a worker, a verifier or a reaper, until it is stopped.
 
-Exit codes: 0 done, also when there was nothing to do; 64 wrong usage; 69 no server; 75 with
-``--once``, something stood in the way that may pass; 76 the kernel is missing, too old or too new;
-77 the principal may not do this.
+Exit codes: 0 done, also when there was nothing to do; 64 wrong usage; 69 no server, or no sandbox;
+75 with ``--once``, something stood in the way that may pass; 76 the kernel is missing, too old or
+too new; 77 the principal may not do this.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from typing import Annotated, NoReturn
 import psycopg
 
 from . import __version__, connection, supervisor
+from .account import Account, NoSuchAccount
+from .confinement import Confinement
 from .connection import Link, NoServer, NotAdmitted, SecretInTheOpen
 from .doorbell import Doorbell, Ring, ring, silent
 from .errors import Forbidden, KernelError, KernelUnfit, Retry, ServerUnreachable
 from .interrupt import Interrupt
+from .limits import Limits, parsed_size
 from .polling import POLL, Step, poll
 from .role import API_VERSIONS
+from .sandbox import NoSandbox, Sandbox
 from .session import connect
 
 try:
@@ -87,6 +91,30 @@ _NO_DOORBELL = typer.Option(
     help="Neither listen for new work nor tell others of it: as behind a pooler in transaction "
     "mode. Looking every two seconds or so is all that is left.",
 )
+_SHARE = typer.Option(
+    "--share",
+    metavar="PATH",
+    help="With --sandbox: let the command read this file or folder too. Repeatable.",
+)
+_RUN_AS = typer.Option(
+    "--run-as",
+    metavar="ACCOUNT",
+    help="Run the command as this account of the machine. Only root can.",
+)
+_MAX_MEMORY = typer.Option(
+    "--max-memory",
+    metavar="SIZE",
+    help="What all processes of the command may use together, like 512m or 4g.",
+)
+_MAX_PROCESSES = typer.Option(
+    "--max-processes", metavar="NUMBER", min=1, help="How many there may be at a time."
+)
+_MAX_FILE = typer.Option(
+    "--max-file", metavar="SIZE", help="How large a file that the command writes may be."
+)
+_KEEP_FREE = typer.Option(
+    "--keep-free", metavar="SIZE", help="Stop the command when less of the disk is free."
+)
 _PASS_ENV = typer.Option(
     "--pass-env", metavar="NAME", help="Let the command see this variable too. Repeatable."
 )
@@ -131,6 +159,21 @@ def worker(
     label: Annotated[str | None, _LABEL] = None,
     lease_for: Annotated[str | None, _LEASE_FOR] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox", help="Show COMMAND its own folders and the system's programs, and no more."
+        ),
+    ] = False,
+    no_network: Annotated[
+        bool, typer.Option("--no-network", help="With --sandbox: no network either.")
+    ] = False,
+    share: Annotated[list[Path] | None, _SHARE] = None,
+    run_as: Annotated[str | None, _RUN_AS] = None,
+    max_memory: Annotated[str | None, _MAX_MEMORY] = None,
+    max_processes: Annotated[int | None, _MAX_PROCESSES] = None,
+    max_file: Annotated[str | None, _MAX_FILE] = None,
+    keep_free: Annotated[str | None, _KEEP_FREE] = None,
     no_doorbell: Annotated[bool, _NO_DOORBELL] = False,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
@@ -140,11 +183,26 @@ def worker(
     COMMAND finds in FENCEPOST_BRIEF the name of a JSON file that says what is wanted and what was
     tried before, and may write to the file FENCEPOST_APPROACH what it tries. Exit code 0 with
     changed files is a result; anything else is a failed attempt, with the end of the output as its
-    reason. COMMAND sees a scrubbed environment; what this account can read, it can read too.
+    reason. COMMAND sees a scrubbed environment; without --sandbox or --run-as, what this account
+    can read, it can read too.
     """
     command = [_program(command[0]), *command[1:]]
     _program("git")
     length = _duration(lease_for)
+    if no_network and not sandbox:
+        raise typer.BadParameter("--no-network goes with --sandbox")
+    confinement = _confinement(
+        sandbox=sandbox,
+        network=not no_network,
+        share=share,
+        run_as=run_as,
+        limits=Limits(
+            memory=_size(max_memory),
+            processes=max_processes,
+            file_size=_size(max_file),
+            free_disk=_size(keep_free),
+        ),
+    )
     with _session(
         "worker", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
     ) as session:
@@ -157,6 +215,7 @@ def worker(
             label=_label(label),
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
+            confinement=_told(confinement, session.console),
             patience=session.patience,
             ring=session.ring,
         )
@@ -188,6 +247,20 @@ def verifier(
     label: Annotated[str | None, _LABEL] = None,
     lease_for: Annotated[str | None, _LEASE_FOR] = None,
     pass_env: Annotated[list[str] | None, _PASS_ENV] = None,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox",
+            help="Show the acceptance command its own folders and the system's programs, and no "
+            "more; without a network.",
+        ),
+    ] = False,
+    share: Annotated[list[Path] | None, _SHARE] = None,
+    run_as: Annotated[str | None, _RUN_AS] = None,
+    max_memory: Annotated[str, _MAX_MEMORY] = "4g",
+    max_processes: Annotated[int, _MAX_PROCESSES] = 1024,
+    max_file: Annotated[str, _MAX_FILE] = "4g",
+    keep_free: Annotated[str, _KEEP_FREE] = "256m",
     no_doorbell: Annotated[bool, _NO_DOORBELL] = False,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
@@ -195,10 +268,23 @@ def verifier(
     """Judge submissions in clones of its own, and promote what is accepted.
 
     The acceptance command of the target is run on the submitted commit as it is, with a scrubbed
-    environment. It runs what somebody else wrote; what this account can read, it can read too.
+    environment. It runs what somebody else wrote; without --sandbox or --run-as, what this account
+    can read, that can read too.
     """
     _program("git")
     length = _duration(lease_for)
+    confinement = _confinement(
+        sandbox=sandbox,
+        network=False,
+        share=share,
+        run_as=run_as,
+        limits=Limits(
+            memory=_size(max_memory),
+            processes=max_processes,
+            file_size=_size(max_file),
+            free_disk=_size(keep_free),
+        ),
+    )
     with _session(
         "verifier", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
     ) as session:
@@ -211,6 +297,7 @@ def verifier(
             label=_label(label),
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
+            confinement=_told(confinement, session.console),
             patience=session.patience,
             ring=session.ring,
         )
@@ -417,6 +504,47 @@ def _passed(names: Sequence[str] | None, console: Console) -> list[str]:
         if name not in os.environ:
             console.event("error", name, reason="--pass-env names a variable that is not set")
     return list(names or ())
+
+
+def _confinement(
+    *,
+    sandbox: bool,
+    network: bool,
+    share: Sequence[Path] | None,
+    run_as: str | None,
+    limits: Limits,
+) -> Confinement:
+    """Put together what the command is kept from, and see that this machine can do it."""
+    if share and not sandbox:
+        raise typer.BadParameter("--share goes with --sandbox")
+    try:
+        confinement = Confinement(
+            sandbox=Sandbox(network=network, shared=tuple(share or ())) if sandbox else None,
+            account=None if run_as is None else Account.named(run_as),
+            limits=limits,
+        )
+        confinement.require()
+    except NoSuchAccount as error:
+        raise typer.BadParameter(f"--run-as: {error}") from error
+    except NoSandbox as error:
+        _end(NO_SERVER, f"no sandbox: {error}")
+    return confinement
+
+
+def _told(confinement: Confinement, console: Console) -> Confinement:
+    """Say what of it does not hold here."""
+    if confinement.limits.processes is not None and not confinement.counts_processes:
+        reason = "the kernel lets root have as many processes as it likes: see --run-as"
+        console.event("error", "--max-processes", reason=reason)
+    return confinement
+
+
+def _size(given: str | None) -> int | None:
+    """Read a size like 512m or 4g, or a number of bytes."""
+    try:
+        return None if given is None else parsed_size(given)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def _duration(given: str | None) -> timedelta | None:

@@ -33,6 +33,13 @@ _FOLDERS = {
 }
 
 
+def folders(folder: Path) -> list[Path]:
+    """Return the folders below *folder* that :func:`scrubbed` makes."""
+    return [
+        folder / name for name in sorted({place.partition("/")[0] for place in _FOLDERS.values()})
+    ]
+
+
 def scrubbed(
     folder: Path, *, also: Iterable[str] = (), source: Mapping[str, str] | None = None
 ) -> dict[str, str]:

@@ -16,8 +16,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from . import supervisor
+from . import supervisor, text
+from .confinement import Confinement
 from .interrupt import Interrupt
+from .limits import Watch
 
 GRACE = timedelta(seconds=10)
 """Between TERM and KILL."""
@@ -44,6 +46,8 @@ class Run:
     """The end of its output, standard output and error together."""
     seconds: float
     timed_out: bool = False
+    exceeded: str | None = None
+    """Which limit it did not keep, if it was ended for that."""
     stopped: str | None = None
     """Why it was stopped from outside, if it was."""
     error: str | None = None
@@ -54,13 +58,20 @@ class Run:
     @property
     def is_success(self) -> bool:
         """Whether it ran to its end and ended with 0."""
-        return self.exit_code == 0 and not self.timed_out and self.stopped is None
+        return (
+            self.exit_code == 0
+            and not self.timed_out
+            and self.exceeded is None
+            and self.stopped is None
+        )
 
     def __str__(self) -> str:
         if self.error is not None:
             return self.error if self.errno is None else f"could not be started: {self.error}"
         if self.stopped is not None:
             return f"stopped: {self.stopped}"
+        if self.exceeded is not None:
+            return f"stopped: {self.exceeded}"
         if self.timed_out:
             return f"stopped at its time limit, after {self.seconds:.0f} s"
         if self.exit_code is not None and self.exit_code < 0:
@@ -81,6 +92,9 @@ def run(
     grace: timedelta = GRACE,
     output: BinaryIO | None = None,
     discard: Path | None = None,
+    confinement: Confinement | None = None,
+    writable: Sequence[Path] = (),
+    readable: Sequence[Path] = (),
 ) -> Run:
     """Run *command* in *folder*, without a shell, and return when nothing of it is left.
 
@@ -96,9 +110,24 @@ def run(
     :param check: called four times a second; may set *interrupt*.
     :param output: where the output goes as well, at most ``OUTPUT_BYTES`` of it.
     :param discard: a folder that is removed if this process dies meanwhile.
+    :param confinement: what else it is kept from.
+    :param writable: beside *folder*, what a confined command may change.
+    :param readable: what it may read.
+    :raises OSError: the disk is nearly full, and the limits do not allow that.
     """
-    with _Supervised(command, folder, environment, discard) as supervised:
-        return supervised.wait(time_limit, interrupt, check, grace, output)
+    confinement = confinement or Confinement()
+    environment = confinement.environment(environment)
+    command = confinement.command(
+        command,
+        folder=folder,
+        environment=environment,
+        writable=[folder, *writable],
+        readable=readable,
+    )
+    watch = Watch(confinement.limits, folder)
+    bounds = confinement.bounds()
+    with _Supervised(command, folder, environment, discard, bounds) as supervised:
+        return supervised.wait(time_limit, interrupt, check, grace, output, watch)
 
 
 class _Supervised:
@@ -110,6 +139,7 @@ class _Supervised:
         folder: Path,
         environment: Mapping[str, str],
         discard: Path | None,
+        bounds: supervisor.Bounds,
     ) -> None:
         self._begun = time.monotonic()
         control, self._control = os.pipe2(os.O_CLOEXEC)
@@ -128,6 +158,7 @@ class _Supervised:
                     str(os.getpid()),
                     str(folder),
                     str(discard or ""),
+                    bounds.dumped(),
                     *command,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -164,24 +195,25 @@ class _Supervised:
             self._end_what_is_left()
         os.close(self._report)
 
-    def wait(
+    def wait(  # noqa: PLR0917 - what `run` was given
         self,
         time_limit: timedelta | None,
         interrupt: Interrupt,
         check: Callable[[], None],
         grace: timedelta,
         output: BinaryIO | None,
+        watch: Watch,
     ) -> Run:
         """Read what comes until both pipes are at their end, stopping the command if need be."""
         deadline = None if time_limit is None else self._begun + time_limit.total_seconds()
-        timed_out, stopped = False, None
+        timed_out, exceeded, stopped = False, None, None
         patience_ends = float("inf")
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             selector.register(self._report, selectors.EVENT_READ)
             selector.register(interrupt, selectors.EVENT_READ)
             while True:
-                asked = timed_out or stopped is not None
+                asked = timed_out or exceeded is not None or stopped is not None
                 ready = {key.fd for key, _ in selector.select(_TICK)}
                 if self._output in ready and not self._read_output(output):
                     selector.unregister(self._output)
@@ -194,7 +226,10 @@ class _Supervised:
                         self._process.kill()
                 if asked or "status" in self._facts:
                     continue
-                if interrupt:
+                exceeded = watch.exceeded(self._process.pid)
+                if exceeded is not None:
+                    grace = timedelta(0)
+                elif interrupt:
                     stopped = interrupt.reason
                 elif deadline is not None and time.monotonic() >= deadline:
                     timed_out = True
@@ -206,22 +241,25 @@ class _Supervised:
                     os.write(self._control, f"{grace.total_seconds()}\n".encode())
         if not {"status", supervisor.EXEC_FAILED} & self._facts.keys():
             self._end_what_is_left()
-            if not timed_out and stopped is None:
+            if not timed_out and exceeded is None and stopped is None:
                 self._facts["message"] = "its supervisor was killed"
         with contextlib.suppress(BlockingIOError):
             while self._read_output(output):  # what was written before the end
                 pass
-        return self._result(timed_out=timed_out, stopped=stopped)
+        return self._result(timed_out=timed_out, exceeded=exceeded, stopped=stopped)
 
-    def _result(self, *, timed_out: bool, stopped: str | None) -> Run:
+    def _result(self, *, timed_out: bool, exceeded: str | None, stopped: str | None) -> Run:
         status = self._facts.get("status")
         number = self._facts.get(supervisor.EXEC_FAILED)
         message = self._facts.get("message")
+        if not message and number is not None:  # bubblewrap said it, as the last thing
+            message = text.harmless(bytes(self._tail)).strip().rpartition("\n")[2]
         return Run(
             exit_code=status if isinstance(status, int) else None,
             tail=bytes(self._tail),
             seconds=time.monotonic() - self._begun,
             timed_out=timed_out,
+            exceeded=exceeded,
             stopped=stopped,
             error=None if message is None else str(message),
             errno=number if isinstance(number, int) else None,

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -139,12 +142,36 @@ def send(number: int, processes: list[int]) -> None:
             os.kill(process, number)
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What a supervisor sees to before the command begins, and when it ends."""
+
+    user: int | None = None
+    """Who the command runs as, with no group but *group*."""
+    group: int | None = None
+    limits: list[tuple[int, int]] = field(default_factory=list)
+    """Limits of the operating system for each process: resource and value."""
+    is_wrapped: bool = False
+    """Whether what is started is bubblewrap, and the command inside it."""
+
+    def dumped(self) -> str:
+        """Return them as one word of a command line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loaded(cls, word: str) -> Bounds:
+        """Read what :meth:`dumped` wrote."""
+        return cls(**json.loads(word))
+
+
 class Supervisor:
     """Runs one command to its end, and everything that came of it."""
 
-    def __init__(self, control: int, report: int) -> None:
+    def __init__(self, control: int, report: int, bounds: Bounds) -> None:
         self._control: int | None = control
         self._report = report
+        self._bounds = bounds
+        self._was_asked = False
         self._command = 0
         self._status: int | None = None
         self._killed = False
@@ -154,6 +181,10 @@ class Supervisor:
         """Start the command and stay until nothing of it is left; tell the worker on the way."""
         signal.set_wakeup_fd(self._wake_write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        said, saying = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        bounds = self._bounds
+        if bounds.is_wrapped:
+            argv = [argv[0], "--json-status-fd", str(saying), *argv[1:]]
         try:
             # `setsid` gives it a session and group of its own, out of reach of the terminal.
             process = subprocess.Popen(
@@ -161,11 +192,17 @@ class Supervisor:
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=_in_command(os.getpid()),  # noqa: PLW1509 - one thread only
+                user=bounds.user,
+                group=bounds.group,
+                extra_groups=None if bounds.user is None else [],
+                pass_fds=(saying,) if bounds.is_wrapped else (),
+                preexec_fn=_in_command(os.getpid(), bounds),  # noqa: PLW1509 - one thread only
             )
         except OSError as error:
             self._tell({EXEC_FAILED: error.errno or 0, "message": str(error)})
             return
+        finally:
+            os.close(saying)
         self._command = process.pid
         process.returncode = 0  # this class waits for it, not `subprocess`
         self._tell({"started": process.pid})
@@ -174,7 +211,21 @@ class Supervisor:
             self._end_all(grace)
         else:
             self._end_all(LINGER)
-        self._tell({"status": self._status, "killed": self._killed})
+        if bounds.is_wrapped and not self._has_begun(said):
+            self._tell({EXEC_FAILED: errno.ENOEXEC, "message": ""})
+        else:
+            self._tell({"status": self._status, "killed": self._killed})
+
+    def _has_begun(self, said: int) -> bool:
+        """Return whether bubblewrap came as far as to run the command.
+
+        It says the command's exit code, unless it was ended itself.
+        """
+        content = b""
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(said, 4096):
+                content += chunk
+        return self._was_asked or (self._status or 0) < 0 or b'"exit-code"' in content
 
     @property
     def is_orphan(self) -> bool:
@@ -188,6 +239,7 @@ class Supervisor:
             ready = select.select(watched, [], [], None)[0]
             self._reap()
             if self._control in ready:
+                self._was_asked = True
                 return self._asked()
         return LINGER
 
@@ -205,11 +257,20 @@ class Supervisor:
         """TERM whatever is left, wait for *grace* seconds at most, then KILL until it is gone."""
         if is_alone(self._reap):
             return
-        left = descendants(os.getpid())
-        send(signal.SIGTERM, left)
-        send(signal.SIGCONT, left)
+        told: set[int] = set()
+        if self._bounds.is_wrapped:
+            # At its end everything in it is killed: what is in it is to have its time.
+            told.add(self._command)
+        look_at = 0.0
         deadline = time.monotonic() + grace
         while not is_alone(self._reap) and time.monotonic() < deadline:
+            if time.monotonic() >= look_at:
+                # More than once: a look misses who was started in the midst of it.
+                left = [process for process in descendants(os.getpid()) if process not in told]
+                send(signal.SIGTERM, left)
+                send(signal.SIGCONT, left)
+                told.update(left)
+                look_at = time.monotonic() + 0.25
             watched = [self._wake_read] + ([] if self._control is None else [self._control])
             # Not only when woken: a grandchild's end is told to its parent, not to this process.
             ready = select.select(watched, [], [], min(0.05, grace))[0]
@@ -237,7 +298,7 @@ class Supervisor:
             os.write(self._report, json.dumps(fact).encode() + b"\n")
 
 
-def _in_command(supervisor: int) -> Callable[[], None]:
+def _in_command(supervisor: int, bounds: Bounds) -> Callable[[], None]:
     """Return what the command's process does before it becomes the command."""
 
     def prepare() -> None:
@@ -246,6 +307,10 @@ def _in_command(supervisor: int) -> Callable[[], None]:
             os._exit(1)
         for number in _IGNORED:
             signal.signal(number, signal.SIG_DFL)
+        for limited, value in bounds.limits:
+            _, most = resource.getrlimit(limited)
+            allowed = value if most == resource.RLIM_INFINITY else min(value, most)
+            resource.setrlimit(limited, (allowed, allowed))
 
     return prepare
 
@@ -263,9 +328,9 @@ def _quietly(*command: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run ``supervisor.py CONTROL REPORT PARENT FOLDER DISCARD COMMAND…``."""
+    """Run ``supervisor.py CONTROL REPORT PARENT FOLDER DISCARD BOUNDS COMMAND…``."""
     control, report, parent = (int(argument) for argument in arguments[:3])
-    folder, rubbish, *argv = arguments[3:]
+    folder, rubbish, bounds, *argv = arguments[3:]
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     hide_memory()
@@ -274,7 +339,7 @@ def main(arguments: list[str]) -> int:
     adopt_orphans()
     for descriptor in (control, report):
         os.set_inheritable(descriptor, False)
-    supervisor = Supervisor(control, report)
+    supervisor = Supervisor(control, report, Bounds.loaded(bounds))
     if os.getppid() == parent:
         supervisor.run(folder, argv)
     if rubbish and (supervisor.is_orphan or os.getppid() != parent):

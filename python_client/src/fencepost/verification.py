@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import psycopg
 
 from . import checkout, environment, runner, supervisor, text
 from .checkout import STORE, Git, GitError, Interrupted, Workspace
+from .confinement import Confinement
 from .connection import Link
 from .console import Console
 from .doorbell import Ring, silent
@@ -73,6 +75,7 @@ class Verifications:
     :param evidence: the folder for what the acceptance commands print.
     :param lease_for: how long a lease is; the class's default if ``None``.
     :param pass_env: names of variables that the acceptance command gets beside the usual ones.
+    :param confinement: what the acceptance command is kept from.
     :param interrupt: when set, the acceptance command is stopped and the verifier abstains. A
         promotion that has begun is brought to its end.
     :param ring: is told what was answered, to wake those who can go on with it.
@@ -89,6 +92,7 @@ class Verifications:
         label: str | None = None,
         lease_for: timedelta | None = None,
         pass_env: Sequence[str] = (),
+        confinement: Confinement | None = None,
         patience: timedelta | None = None,
         ring: Ring = silent,
     ) -> None:
@@ -100,6 +104,7 @@ class Verifications:
         self._label = label
         self._lease_for = lease_for
         self._pass_env = list(pass_env)
+        self._confinement = confinement or Confinement()
         self._patience = patience
         self._ring = ring
         self._look = Look(link, campaign_class, interrupt=interrupt, patience=patience)
@@ -237,7 +242,9 @@ class Verifications:
             keeper.stop()
         receipt = self._judge(lease, bundle, judgement)
         if goes_on and receipt.state == "promoting":
-            return self._promote(lease, bundle, keeper, lost, root, root / STORE)
+            # Who could write to the store could give the history of the target another shape there.
+            objects = [root / STORE] if self._confinement.hides_the_client else []
+            return self._promote(lease, bundle, keeper, lost, root, *objects)
         return Step.TROUBLE if judgement.verdict == "unverifiable" else Step.DONE
 
     def _judge(self, lease: Lease, bundle: Bundle, judgement: _Judgement) -> Receipt:
@@ -368,6 +375,8 @@ class Verifications:
             check=keeper.check,
             output=evidence.file,
             discard=workspace.root,
+            confinement=self._confinement,
+            writable=environment.folders(workspace.root),
         )
         if run.exit_code is not None and run.exit_code < 0:
             stop.wait(0.3)  # a signal to all processes of a service reaches this one a bit later
@@ -459,6 +468,8 @@ def _exit_code(run: Run) -> int | None:
     """Return the exit code as a shell would: 124 at the time limit, 128 and the signal's number."""
     if run.timed_out:
         return 124
+    if run.exceeded is not None:
+        return 128 + signal.SIGKILL
     if run.exit_code is not None and run.exit_code < 0:
         return 128 - run.exit_code
     return run.exit_code

@@ -52,7 +52,12 @@ ACCEPTANCE: dict[str, Any] = {
 def git(folder: Path, *arguments: str) -> str:
     """Run git as somebody else would."""
     done = subprocess.run(
-        ["git", "-c", "user.name=Somebody", "-c", "user.email=somebody@localhost", *arguments],
+        [
+            "git",
+            *("-c", "user.name=Somebody", "-c", "user.email=somebody@localhost"),
+            *("-c", "safe.directory=*"),  # root looks at what belongs to another account
+            *arguments,
+        ],
         cwd=folder,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"},
         stdin=subprocess.DEVNULL,

@@ -43,6 +43,7 @@ def test_every_recipe_has_its_test() -> None:
     names = {path.stem.replace("-", "_") for path in HOWTO.iterdir()}
     assert names == {
         "add_a_class",
+        "connect_with_tls",  # by tests/pytest/client/test_tls.py
         "deploy_with_sqitch",
         "relay_events",
         "run_a_verifier",
@@ -100,9 +101,12 @@ def test_run_a_worker_and_run_a_verifier_do_what_they_say(campaign: Stage) -> No
         "fencepost worker --class repair --service worker_a -- my-agent --fix",
         "fencepost verifier --class repair --service verifier --evidence-dir /srv/evidence",
     ]
-    assert "submitted" in campaign.shell(commands[1])
-    assert "rejected" in campaign.shell(commands[2].replace(" --class", " --once --class"))
-    assert "idle" in campaign.shell(commands[3])
+    _, work, work_in_sandbox, judge, judge_once, judge_in_sandbox = commands
+    assert "submitted" in campaign.shell(work)
+    assert "rejected" in campaign.shell(judge.replace(" --class", " --once --class"))
+    assert "submitted" in campaign.shell(work_in_sandbox)
+    assert "accepted" in campaign.shell(judge_in_sandbox)
+    assert "idle" in campaign.shell(judge_once)
 
 
 def test_the_reaper_of_run_a_worker_is_a_command_that_works(campaign: Stage) -> None:

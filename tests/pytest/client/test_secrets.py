@@ -1,0 +1,140 @@
+"""No password and no connection string is in what the client prints, logs or is started with."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.pytest.client.conftest import World
+
+MARK = f"Zz{secrets.token_hex(12)}"
+"""A password as nobody has it."""
+
+
+@pytest.fixture
+def broken() -> Iterator[int]:
+    """Yield a TCP port behind which something answers that is no PostgreSQL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    client.recv(4096)
+                    client.sendall(b"X" * 64)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.parametrize("by", ["passfile", "service file"])
+@pytest.mark.parametrize("duty", ["worker", "verifier", "reaper"])
+@pytest.mark.parametrize("fault", ["wrong password", "no server", "no database", "no postgres"])
+def test_faults_are_told_without_the_password(
+    world: World, broken: int, duty: str, by: str, fault: str
+) -> None:
+    who = world.people[duty]
+    place = {
+        "host": os.environ["PGHOST"],
+        "port": os.environ["PGPORT"],
+        "user": who.name,
+        "dbname": world.database,
+    }
+    place |= {
+        "no server": {"host": str(world.folder)},
+        "no database": {"dbname": "no_such_database"},
+        "no postgres": {"host": "127.0.0.1", "port": str(broken)},
+    }.get(fault, {})
+    right = who.passfile.read_text().strip().rpartition(":")[2]
+    password = right if fault == "no database" else MARK
+    passfile = world.folder / "passfile"
+    passfile.write_text(f"*:*:*:*:{password}\n")
+    passfile.chmod(0o600)
+    services = world.folder / "services"
+    lines = [f"{name}={value}" for name, value in place.items()]
+    lines.append(f"passfile={passfile}" if by == "passfile" else f"password={password}")
+    services.write_text("\n".join(["[ledger]", *lines, ""]))
+    services.chmod(0o600)
+    rest = [] if duty == "reaper" else ["--once"]
+    rest += ["--", "true"] if duty == "worker" else []
+    process = world.start(
+        duty,
+        *("--service", "ledger", *rest),
+        environment={
+            "PGSERVICEFILE": str(services),
+            "PGPASSFILE": "/nonexistent",
+            "PGHOST": "",
+            "PGUSER": "",
+            "PGDATABASE": "",
+            "PGPORT": "",
+            "PYTHONFAULTHANDLER": "1",
+        },
+    )
+    process.popen.wait(timeout=60)
+    assert process.popen.returncode in {69, 77}, process.output()
+    assert "fencepost: " in process.output()
+    assert password not in process.output()
+    assert "Traceback" not in process.output()
+
+
+def test_a_traceback_has_no_connection_string(world: World) -> None:
+    """A fault that the client does not expect, with everything that it holds on the stack."""
+    world.open_campaign()
+    who = world.people["worker"]
+    right = who.passfile.read_text().strip().rpartition(":")[2]
+    spoiled = world.folder / "site"
+    spoiled.mkdir()
+    (spoiled / "sitecustomize.py").write_text(
+        "import sys\n"
+        "def raising(*arguments, **named):\n"
+        "    raise RuntimeError('planted')\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'fencepost.attempt':\n"
+        "            import fencepost.connection\n"
+        "            fencepost.connection.Link.call = raising\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    said = world.start(
+        *("worker", "--once", "--", "true"), environment={"PYTHONPATH": str(spoiled)}
+    ).ends(1)
+    assert "RuntimeError: planted" in said, "it is the traceback"
+    for hidden in (right, str(who.passfile), world.database, "dbname", "application_name"):
+        assert hidden not in said, hidden
+
+
+def test_ps_shows_no_password_while_a_command_runs(world: World) -> None:
+    world.open_campaign()
+    begun = world.folder / "begun"
+    process = world.start("worker", "--once", "--", "sh", "-c", f"touch {begun}; sleep 30; exit 1")
+    deadline = time.monotonic() + 20
+    while not begun.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    right = world.people["worker"].passfile.read_text().strip().rpartition(":")[2]
+    shown = b""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            shown += path.read_bytes()
+        except OSError:
+            continue
+    assert b"supervisor.py" in shown
+    assert right.encode() not in shown
+    process.popen.terminate()
+    process.ends()
