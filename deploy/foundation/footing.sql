@@ -122,4 +122,15 @@ begin
 end
 $do$;
 
+create trigger footing_10_not_by_hand
+    after insert or update or delete or truncate on ledger.footing
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.footing enable always trigger footing_10_not_by_hand;
+
 commit;

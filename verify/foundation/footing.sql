@@ -19,7 +19,9 @@ $list$ as constraints, '' as indexes
 \ir ../_support/assert_table.psql
 
 \set relation ledger.footing
-\set triggers ''
+select $list$
+    footing_10_not_by_hand after any write by hand: tg__not_by_hand
+$list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
 do $verify$
@@ -27,7 +29,7 @@ declare
     c_database  constant text   := current_database();
     c_groups    constant text[] := array[
         'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor'
+        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ];
     v_footing   ledger.footing%rowtype;
     v_found     text[];
