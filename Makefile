@@ -47,7 +47,7 @@ setup: ## install what is missing: Debian packages (as root), .venv
 demo: setup ## the whole story on a sample repository, or on REPOSITORY=, REF=, CHECK=, AGENT=, PUSH=1
 	@$(with_venv) tools/with-postgres 18 --keep .fencepost/cluster --fresh -- tools/demo
 
-test: check-python ## every test on PostgreSQL 18 and 15, ruff, mypy
+test: check ## every test on PostgreSQL 18 and 15, and all linters
 	@$(test)
 
 test-pgtap: setup ## pgTAP only; ARGS= names files or folders, MAJORS= the majors
@@ -63,9 +63,13 @@ check-python: setup ## ruff and mypy
 	@.venv/bin/ruff format --quiet --check $(python_config) $(python_paths)
 	@tools/check-types
 
-check-sql: ## sqlfluff and pgspot
+check-sql: setup ## sqlfluff, squawk, pgspot, pglast; plpgsql_check over every body, on 15
 	@tools/setup --lint
 	@tools/check-sql
+	@.venv/bin/python -m pytest -qq -c python_client/pyproject.toml --rootdir . \
+		tests/pytest/static/test_deploy_scripts.py tests/pytest/static/test_sharding.py
+	@$(with_venv) tools/with-postgres 15 --set fsync=off -- \
+		sh -c 'tools/deploy bodies >/dev/null && tools/check-bodies bodies'
 
 round-trip: setup ## deploy, revert, deploy: the dumps must be equal
 	@$(test) --pytest tests/pytest/plan/test_round_trip.py

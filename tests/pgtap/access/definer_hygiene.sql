@@ -1,7 +1,8 @@
 -- What holds of every function, table, type and view, so that no single one's test must repeat it.
+-- What is in the bodies is for tools/check-bodies.
 
 begin;
-select plan(21);
+select plan(20);
 
 create temporary view every_function as
 select p.oid::regprocedure as signature, p.*, n.nspname, l.lanname,
@@ -151,26 +152,6 @@ select is_empty(
          and a.name not in ('p_class', 'p_campaign_id', 'p_generation', 'p_token') $$,
     'every kernel function''s comment speaks of each of its own parameters'
 );
-
--- plpgsql_check is C and packaged for PostgreSQL 15 only. The bodies are the same on every major.
-select current_setting('server_version_num')::integer / 10000 = 15 as has_plpgsql_check \gset
-\if :has_plpgsql_check
-select is_empty(
-    $$ select f.signature, c.lineno, c.level, c.message
-       from every_function as f
-       left join pg_trigger as t on t.tgfoid = f.oid and not t.tgisinternal
-       cross join lateral plpgsql_check_function_tb(
-           f.oid, coalesce(t.tgrelid, 0),
-           extra_warnings => true, performance_warnings => true, security_warnings => true
-       ) as c
-       where f.lanname = 'plpgsql'
-         -- The header of every kernel function is volatile throughout.
-         and not (f.is_kernel and c.message like 'routine is marked as VOLATILE, should be %') $$,
-    'plpgsql_check finds nothing in any body'
-);
-\else
-select skip('plpgsql_check is not packaged for this major; the run on 15 has it', 1);
-\endif
 
 select finish();
 rollback;

@@ -10,6 +10,12 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[3]
 NAME = re.compile(r"^([a-z0-9_]+/[a-z0-9_]+)(?: \[[^]]*\])? \S+ .*<.*>(?: # .*)?$")
 
+PGTAP = PROJECT / "tests" / "pgtap"
+OF_MANY = {
+    "access",  # what holds of every function, or of who may call which
+    "operation/campaign_moves",  # every move of a campaign, with an operation in every state
+}
+
 
 def planned() -> list[str]:
     """Return the changes of the plan, in order."""
@@ -43,43 +49,42 @@ def test_a_script_says_whose_it_is(kind: str, preposition: str) -> None:
     assert wrong == []
 
 
-def test_every_function_that_a_client_calls_has_its_pgtap() -> None:
-    """pg_prove is content with what it finds; a test that is not there fails here."""
-    public = re.compile(r"^create or replace function kernel\.", re.MULTILINE)
-    called = [
-        change
-        for change in planned()
-        if public.search((PROJECT / "deploy" / f"{change}.sql").read_text())
-    ]
-    tests = PROJECT / "tests" / "pgtap"
+def test_every_function_has_its_pgtap() -> None:
+    """The file, or the folder of behaviours, has the path of the deploy script.
+
+    pg_prove is content with what it finds; a test that is not there fails here. None is exempt.
+    """
+    public, helpers = (
+        [
+            change
+            for change in planned()
+            if re.search(
+                rf"(?m)^create or replace function {schema}\.",
+                (PROJECT / "deploy" / f"{change}.sql").read_text(),
+            )
+        ]
+        for schema in ("kernel", "ledger")
+    )
     untested = [
         change
-        for change in called
-        if not (tests / f"{change}.sql").exists() and not any((tests / change).glob("*.sql"))
-    ]
-    assert called
-    assert untested == []
-
-
-def test_every_kernel_function_has_its_pgtap_file() -> None:
-    """The file, or the folder of behaviours, has the path of the deploy script."""
-    tests = PROJECT / "tests" / "pgtap"
-    public = [
-        change
-        for change in planned()
-        if re.search(
-            r"(?m)^create or replace function kernel\.",
-            (PROJECT / "deploy" / f"{change}.sql").read_text(),
-        )
-    ]
-    untested = [
-        change
-        for change in public
-        if not (tests / f"{change}.sql").is_file() and not any((tests / change).glob("*.sql"))
+        for change in {*public, *helpers}
+        if not (PGTAP / f"{change}.sql").is_file() and not any((PGTAP / change).glob("*.sql"))
     ]
 
     assert len(public) == 57
+    assert len(helpers) > 60
     assert untested == []
+
+
+def test_every_pgtap_file_stands_where_its_change_does() -> None:
+    changes = {*planned(), *OF_MANY}
+    stray = [
+        test
+        for path in sorted(PGTAP.rglob("*.sql"))
+        if not {str(test := path.relative_to(PGTAP).with_suffix("")), str(test.parent)} & changes
+    ]
+
+    assert stray == []
 
 
 def test_a_public_function_is_a_change_of_its_own_name() -> None:
