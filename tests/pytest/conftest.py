@@ -11,6 +11,7 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
@@ -211,10 +212,16 @@ def made_roles(maintenance: Connection) -> Iterator[list[str]]:
 @pytest.fixture(scope="session")
 def principal_tool() -> Any:
     """Return tools/principal as a module: a test makes many, and a process for each takes long."""
-    loader = SourceFileLoader("tools_principal", str(PROJECT / "tools" / "principal"))
+    return tool("principal")
+
+
+def tool(name: str) -> Any:
+    """Return a program of tools/ as a module."""
+    loader = SourceFileLoader(f"tools_{name}", str(PROJECT / "tools" / name))
     specification = spec_from_loader(loader.name, loader)
     assert specification is not None
     module = module_from_spec(specification)
+    sys.modules[loader.name] = module  # where dataclasses look their own module up
     loader.exec_module(module)
     return module
 

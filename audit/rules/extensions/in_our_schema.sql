@@ -6,7 +6,8 @@
 select x.extname as object,
        format('it is in schema %s', n.nspname) as found,
        case when x.extrelocatable
-            then format(E'create schema %1$I;\nalter extension %1$I set schema %1$I', x.extname)
+            then format(E'create schema if not exists extensions;\n'
+                        'alter extension %I set schema extensions', x.extname)
             else format('drop extension %I', x.extname) end as remedy
 from pg_catalog.pg_extension as x
 join pg_catalog.pg_namespace as n on n.oid = x.extnamespace

@@ -5,7 +5,8 @@
 -- Needs: nothing
 select format('language %I', l.lanname) as object,
        'it is not trusted' as found,
-       coalesce(format('drop extension %I', x.extname), format('drop language %I', l.lanname)) as remedy
+       coalesce('drop extension ' || quote_ident(x.extname),
+                'drop language ' || quote_ident(l.lanname)) as remedy
 from pg_catalog.pg_language as l
 left join pg_catalog.pg_depend as d
     on d.classid = 'pg_catalog.pg_language'::regclass and d.objid = l.oid

@@ -22,7 +22,7 @@ select 'fencepost_owner',
        format('new %s%s are granted to %s', k.kind, ' in schema ' || n.nspname,
               coalesce(g.rolname, 'PUBLIC')),
        format('alter default privileges for role fencepost_owner%s revoke all on %s from %s',
-              coalesce(format(' in schema %I', n.nspname), ''), k.kind,
+              ' in schema ' || quote_ident(n.nspname), k.kind,
               coalesce(quote_ident(g.rolname), 'public'))
 from pg_catalog.pg_default_acl as a
 join pg_catalog.pg_roles as r on r.oid = a.defaclrole and r.rolname = 'fencepost_owner'

@@ -10,7 +10,10 @@ select r.name as object,
        format('revoke %s on %s from public, %I', s.privilege, r.name, g.name) as remedy
 from jsonb_each(current_setting('audit.found')::jsonb -> 'relations') as r (name, facts)
 cross join lateral (
-    select k.name from jsonb_object_keys(r.facts -> 'columns') as k (name) order by k.name limit 1
+    select k.name from jsonb_each_text(r.facts -> 'columns') as k (name, said)
+    where k.said !~ 'generated'
+    order by k.name
+    limit 1
 ) as c (column_name)
 cross join jsonb_array_elements_text(
     current_setting('audit.expected')::jsonb -> 'roles'

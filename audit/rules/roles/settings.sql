@@ -6,11 +6,9 @@
 -- Source: PostgreSQL, ALTER ROLE; pg_db_role_setting
 -- Needs: nothing
 select r.rolname as object,
-       format('%s%s', s.setting,
-              coalesce(format(' in database %s', d.datname), '')) as found,
-       format('alter role %I %sreset %I', r.rolname,
-              coalesce(format('in database %I ', d.datname), ''), split_part(s.setting, '=', 1))
-           as remedy
+       s.setting || coalesce(' in database ' || d.datname, '') as found,
+       format('alter role %I%s reset %I', r.rolname,
+              ' in database ' || quote_ident(d.datname), split_part(s.setting, '=', 1)) as remedy
 from pg_catalog.pg_db_role_setting as x
 join pg_catalog.pg_roles as r on r.oid = x.setrole
 left join pg_catalog.pg_database as d on d.oid = x.setdatabase

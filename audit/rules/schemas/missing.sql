@@ -8,20 +8,15 @@ select e.name as object,
        coalesce(
            (
                select format('alter schema %I rename to %I', n.nspname, e.name)
-               from pg_catalog.pg_proc as p
-               join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-               join pg_catalog.pg_roles as r on r.oid = p.proowner
+               from pg_catalog.pg_namespace as n
+               join pg_catalog.pg_roles as r on r.oid = n.nspowner
+               join pg_catalog.pg_class as c on c.relnamespace = n.oid
                where r.rolname = 'fencepost_owner'
                  and n.nspname not in ('kernel', 'ledger', 'audit')
-                 and exists (
-                     select
-                     from jsonb_object_keys(
-                         (select current_setting('audit.expected')::jsonb) -> 'functions'
-                     ) as f (name)
-                     where f.name like format('%s.%%', e.name)
-                       and f.name = format('%I.%I(%s)', e.name, p.proname,
-                                           pg_get_function_identity_arguments(p.oid))
-                 )
+                 and (select current_setting('audit.expected')::jsonb) #> array[
+                     case when c.relkind = 'c' then 'types' else 'relations' end,
+                     format('%I.%I', e.name, c.relname)
+                 ] is not null
                limit 1
            ),
            '-- Restore a backup; or revert and deploy again, which loses the ledger.'

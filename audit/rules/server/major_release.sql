@@ -5,6 +5,6 @@
 -- Needs: nothing
 select format('PostgreSQL %s', v.major) as object,
        'it is neither 15 nor 18' as found,
-       '-- Look up the latest release of this major at https://www.postgresql.org/support/security/' as remedy
+       '-- See https://www.postgresql.org/support/security/ for its latest release.' as remedy
 from (select current_setting('server_version_num')::integer / 10000) as v (major)
 where v.major not in (15, 18)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ def test_every_recipe_has_its_test() -> None:
     names = {path.stem.replace("-", "_") for path in HOWTO.iterdir()}
     assert names == {
         "add_a_class",
+        "audit_a_database",
         "connect_with_tls",  # by tests/pytest/client/test_tls.py
         "deploy_with_sqitch",
         "relay_events",
@@ -172,6 +174,20 @@ def test_deploy_with_sqitch(
     finally:
         for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3", "recipe_shop"):
             maintenance.execute(f"drop database if exists {name} with (force)".encode())
+
+
+def test_audit_a_database(stage: MakeStage, tmp_path: Path) -> None:
+    scene = stage()
+    scene.folder = PROJECT
+    scene.instead = {
+        "audit.json": str(tmp_path / "audit.json"),
+        "audit.sarif": str(tmp_path / "audit.sarif"),
+        "tools/audit": f"{sys.executable} tools/audit",
+    }
+    for block in blocks(HOWTO / "audit-a-database.md"):
+        scene.play(block)
+    assert json.loads((tmp_path / "audit.json").read_text())["format"] == 1
+    assert json.loads((tmp_path / "audit.sarif").read_text())["version"] == "2.1.0"
 
 
 def second_deployer(scene: Stage, text: str, maintenance: Connection, major: int) -> None:

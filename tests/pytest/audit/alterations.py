@@ -1,0 +1,579 @@
+"""What may happen to a deployed ledger, and which rule of the audit finds it, at which object.
+
+Each is one thing altered, by a superuser, in a transaction that a test rolls back. Before it
+`SETTING` has made two roles: planted_worker, a client as it has to be, and planted_stranger, who
+belongs to nothing; and a schema of somebody else's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SETTING = """
+create role planted_worker login connection limit 4 in role fencepost_worker;
+alter role planted_worker set idle_in_transaction_session_timeout = '60s';
+alter role planted_worker set statement_timeout = '5min';
+alter role planted_worker set temp_file_limit = '1GB';
+create role planted_stranger login;
+create schema planted;
+create table planted.notes (note text);
+create function planted.harmless() returns integer language sql as 'select 1';
+"""
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """One thing altered, the rule that has to find it, and the object that it has to name."""
+
+    rule: str
+    object: str
+    statement: str
+    major: int = 15
+    """From which major on it can be done."""
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.statement.strip().splitlines()[0][:60]}"
+
+
+CHECK = 'kernel."check"(p_class text)'
+DIGEST = "ledger.digest(p_content jsonb)"
+GUARD = "ledger.tg_refusal__guard()"
+
+ALTERATIONS = [
+    # -- functions
+    Alteration("functions/search_path", CHECK, f"alter function {CHECK} reset search_path"),
+    Alteration("functions/search_path", CHECK, f"alter function {CHECK} set search_path = ''"),
+    Alteration(
+        "functions/search_path", DIGEST, f"alter function {DIGEST} set search_path = ledger"
+    ),
+    Alteration(
+        "functions/search_path",
+        DIGEST,
+        f"alter function {DIGEST} set search_path = pg_catalog, ledger, pg_temp",
+    ),
+    Alteration("functions/settings", CHECK, f"alter function {CHECK} set work_mem = '4MB'"),
+    Alteration("functions/definer", CHECK, f"alter function {CHECK} security invoker"),
+    Alteration("functions/definer", DIGEST, f"alter function {DIGEST} security definer"),
+    Alteration(
+        "functions/altered",
+        DIGEST,
+        f"create or replace function {DIGEST} returns bytea language sql immutable"
+        " set search_path = pg_catalog, pg_temp as 'select null::bytea'",
+    ),
+    Alteration(
+        "functions/altered",
+        GUARD,
+        f"create or replace function {GUARD} returns trigger language plpgsql security definer"
+        " set search_path = pg_catalog, pg_temp as 'begin return new; end'",
+    ),
+    Alteration(
+        "functions/altered",
+        "kernel.api_version()",
+        "drop function kernel.api_version();"
+        "create function kernel.api_version() returns bigint language sql security definer"
+        " set search_path = pg_catalog, pg_temp as 'select 1::bigint';"
+        "alter function kernel.api_version() owner to fencepost_owner",
+    ),
+    Alteration("functions/attributes", DIGEST, f"alter function {DIGEST} volatile"),
+    Alteration("functions/attributes", CHECK, f"alter function {CHECK} parallel safe"),
+    Alteration("functions/attributes", DIGEST, f"alter function {DIGEST} leakproof"),
+    Alteration("functions/missing", CHECK, f"drop function {CHECK}"),
+    Alteration("functions/missing", CHECK, f"alter function {CHECK} rename to checked"),
+    Alteration(
+        "functions/unexpected",
+        "kernel.accept_all()",
+        "create function kernel.accept_all() returns void language sql"
+        " set search_path = pg_catalog, pg_temp as ''",
+    ),
+    Alteration(
+        "functions/overload",
+        'kernel."check"(p_class text, p_class_too text)',
+        'create function kernel."check"(p_class text, p_class_too text) returns void'
+        " language sql security definer set search_path = pg_catalog, pg_temp as ''",
+    ),
+    Alteration(
+        "functions/polymorphic",
+        "planted.of_any(anyelement)",
+        "create function planted.of_any(anyelement) returns text language sql security definer"
+        " set search_path = pg_catalog, pg_temp as 'select $1::text';"
+        "alter function planted.of_any(anyelement) owner to fencepost_owner",
+    ),
+    Alteration(
+        "functions/polymorphic",
+        "ledger.of_cursor(refcursor)",
+        "create function ledger.of_cursor(refcursor) returns void language sql security definer"
+        " set search_path = pg_catalog, pg_temp as ''",
+    ),
+    Alteration("functions/public_execute", CHECK, f"grant execute on function {CHECK} to public"),
+    Alteration("functions/public_execute", GUARD, f"grant execute on function {GUARD} to public"),
+    Alteration(
+        "functions/extra_grantee", CHECK, f"grant execute on function {CHECK} to fencepost_worker"
+    ),
+    Alteration(
+        "functions/extra_grantee", CHECK, f"grant execute on function {CHECK} to planted_stranger"
+    ),
+    Alteration(
+        "functions/extra_grantee", GUARD, f"grant execute on function {GUARD} to fencepost_sensor"
+    ),
+    Alteration(
+        "functions/missing_grant",
+        "kernel.api_version()",
+        "revoke execute on function kernel.api_version() from fencepost_worker",
+    ),
+    Alteration(
+        "functions/foreign_definer",
+        "planted.as_superuser()",
+        "create function planted.as_superuser() returns void language sql security definer as '';"
+        "grant usage on schema planted to public",
+    ),
+    Alteration(
+        "functions/foreign_definer",
+        "planted.for_workers()",
+        "create function planted.for_workers() returns void language sql security definer as '';"
+        "revoke execute on function planted.for_workers() from public;"
+        "grant execute on function planted.for_workers() to fencepost_worker;"
+        "grant usage on schema planted to fencepost_worker",
+    ),
+    # -- owners
+    Alteration("owners/functions", CHECK, f"alter function {CHECK} owner to postgres"),
+    Alteration(
+        "owners/relations", "ledger.campaign", "alter table ledger.campaign owner to postgres"
+    ),
+    Alteration("owners/relations", "audit.events", "alter view audit.events owner to postgres"),
+    Alteration("owners/schemas", "kernel", "alter schema kernel owner to postgres"),
+    Alteration("owners/types", "kernel.receipt", "alter type kernel.receipt owner to postgres"),
+    Alteration(
+        "owners/elsewhere",
+        "table planted.notes",
+        "alter table planted.notes owner to fencepost_owner",
+    ),
+    Alteration(
+        "owners/elsewhere",
+        "routine planted.harmless()",
+        "alter function planted.harmless() owner to fencepost_owner",
+    ),
+    Alteration(
+        "owners/database",
+        "database {database}",
+        "alter database {database} owner to planted_worker",
+    ),
+    # -- roles
+    Alteration("roles/group_login", "fencepost_owner", "alter role fencepost_owner login"),
+    Alteration("roles/group_login", "fencepost_worker", "alter role fencepost_worker login"),
+    Alteration("roles/group_attribute", "fencepost_owner", "alter role fencepost_owner createrole"),
+    Alteration(
+        "roles/group_attribute", "fencepost_auditor", "alter role fencepost_auditor bypassrls"
+    ),
+    Alteration(
+        "roles/principal_attribute", "planted_worker", "alter role planted_worker superuser"
+    ),
+    Alteration(
+        "roles/principal_attribute", "planted_worker", "alter role planted_worker replication"
+    ),
+    Alteration(
+        "roles/owner_member", "planted_stranger", "grant fencepost_owner to planted_stranger"
+    ),
+    Alteration(
+        "roles/owner_member",
+        "planted_worker",
+        "create role between; grant fencepost_owner to between; grant between to planted_worker",
+    ),
+    Alteration(
+        "roles/owner_member",
+        "planted_stranger",
+        "grant fencepost_owner to planted_stranger with admin true, inherit false, set false",
+        major=16,
+    ),
+    Alteration(
+        "roles/group_membership", "fencepost_worker", "grant fencepost_verifier to fencepost_worker"
+    ),
+    Alteration(
+        "roles/group_membership", "fencepost_auditor", "grant pg_read_all_data to fencepost_auditor"
+    ),
+    Alteration(
+        "roles/group_membership", "fencepost_owner", "grant planted_stranger to fencepost_owner"
+    ),
+    Alteration("roles/two_duties", "planted_worker", "grant fencepost_verifier to planted_worker"),
+    Alteration(
+        "roles/two_duties",
+        "planted_worker",
+        "create role between; grant fencepost_sensor to between; grant between to planted_worker",
+    ),
+    Alteration(
+        "roles/two_duties",
+        "planted_worker",
+        "grant fencepost_verifier to planted_worker with inherit false, set true",
+        major=16,
+    ),
+    Alteration(
+        "roles/nested_membership",
+        "planted_stranger",
+        "create role between; grant fencepost_worker to between; grant between to planted_stranger;"
+        "alter role planted_stranger connection limit 1",
+    ),
+    Alteration(
+        "roles/membership_without_inherit",
+        "planted_stranger",
+        "alter role planted_stranger noinherit; grant fencepost_worker to planted_stranger",
+    ),
+    Alteration(
+        "roles/membership_without_inherit",
+        "planted_worker",
+        "grant fencepost_worker to planted_worker with inherit false",
+        major=16,
+    ),
+    Alteration(
+        "roles/admin_option",
+        "planted_worker",
+        "grant fencepost_worker to planted_worker with admin option",
+    ),
+    Alteration("roles/predefined", "planted_worker", "grant pg_read_all_data to planted_worker"),
+    Alteration(
+        "roles/predefined",
+        "planted_worker",
+        "create role between; grant pg_signal_backend to between; grant between to planted_worker",
+    ),
+    Alteration(
+        "roles/predefined",
+        "planted_worker",
+        "grant pg_execute_server_program to planted_worker with inherit false",
+        major=16,
+    ),
+    Alteration(
+        "roles/becomes_another", "planted_stranger", "grant planted_worker to planted_stranger"
+    ),
+    Alteration(
+        "roles/settings",
+        "planted_worker",
+        "alter role planted_worker set search_path = public, pg_temp",
+    ),
+    Alteration(
+        "roles/settings",
+        "planted_worker",
+        "alter role planted_worker in database {database} set session_replication_role = replica",
+    ),
+    Alteration(
+        "roles/settings",
+        "planted_worker",
+        "alter role planted_worker set synchronous_commit = off",
+    ),
+    Alteration(
+        "roles/connection_limit", "planted_worker", "alter role planted_worker connection limit -1"
+    ),
+    Alteration(
+        "roles/timeouts", "planted_worker", "alter role planted_worker reset statement_timeout"
+    ),
+    Alteration(
+        "roles/temporary_files", "planted_worker", "alter role planted_worker reset temp_file_limit"
+    ),
+    Alteration(
+        "roles/password_expires",
+        "planted_worker",
+        "alter role planted_worker password 'secret' valid until 'infinity'",
+    ),
+    Alteration(
+        "roles/password_expires",
+        "planted_worker",
+        "alter role planted_worker password 'secret' valid until '2026-01-01'",
+    ),
+    Alteration(
+        "roles/missing", "fencepost_sensor", "alter role fencepost_sensor rename to planted_sensor"
+    ),
+    Alteration(
+        "roles/createrole",
+        "planted_maker",
+        "create role planted_maker login createrole;"
+        "grant fencepost_worker to planted_maker with admin option",
+    ),
+    Alteration(
+        "roles/password",
+        "planted_worker",
+        "set local password_encryption = md5; alter role planted_worker password 'secret'",
+    ),
+    # -- grants
+    Alteration(
+        "grants/relation", "ledger.campaign", "grant select on ledger.campaign to fencepost_worker"
+    ),
+    Alteration("grants/relation", "ledger.campaign", "grant truncate on ledger.campaign to public"),
+    Alteration(
+        "grants/relation", "audit.events", "grant select on audit.events to fencepost_worker"
+    ),
+    Alteration(
+        "grants/relation",
+        "ledger.refusal_refusal_no_seq",
+        "grant usage on sequence ledger.refusal_refusal_no_seq to fencepost_worker",
+    ),
+    Alteration(
+        "grants/column",
+        "ledger.campaign.state",
+        "grant update (state) on ledger.campaign to fencepost_worker",
+    ),
+    Alteration(
+        "grants/missing", "audit.events", "revoke select on audit.events from fencepost_auditor"
+    ),
+    Alteration("grants/type", "kernel.receipt", "grant usage on type kernel.receipt to public"),
+    Alteration(
+        "grants/grant_option",
+        "kernel.api_version()",
+        "grant execute on function kernel.api_version() to fencepost_worker with grant option",
+    ),
+    Alteration(
+        "grants/grant_option",
+        "audit.events",
+        "grant select on audit.events to fencepost_auditor with grant option",
+    ),
+    Alteration(
+        "grants/default_privileges",
+        "fencepost_owner",
+        "alter default privileges for role fencepost_owner grant execute on functions to public",
+    ),
+    Alteration(
+        "grants/default_privileges",
+        "fencepost_owner",
+        "alter default privileges for role fencepost_owner in schema ledger"
+        " grant select on tables to fencepost_auditor",
+    ),
+    # -- schemas and the database
+    Alteration("schemas/missing", "audit", "alter schema audit rename to audited"),
+    Alteration(
+        "schemas/extra_privilege", "kernel", "grant create on schema kernel to fencepost_admin"
+    ),
+    Alteration("schemas/extra_privilege", "ledger", "grant usage on schema ledger to public"),
+    Alteration(
+        "schemas/missing_privilege", "kernel", "revoke usage on schema kernel from fencepost_worker"
+    ),
+    Alteration("schemas/create", "public", "grant create on schema public to public"),
+    Alteration("schemas/create", "planted", "grant create on schema planted to planted_worker"),
+    Alteration("schemas/others", "planted", "grant usage on schema planted to public"),
+    Alteration(
+        "database/connect", "database {database}", "grant connect on database {database} to public"
+    ),
+    Alteration(
+        "database/no_connect",
+        "fencepost_worker",
+        "revoke connect on database {database} from fencepost_worker",
+    ),
+    Alteration(
+        "database/temporary",
+        "database {database}",
+        "grant temporary on database {database} to public",
+    ),
+    Alteration(
+        "database/create",
+        "database {database}",
+        "grant create on database {database} to fencepost_worker",
+    ),
+    Alteration(
+        "database/settings",
+        "database {database}",
+        "alter database {database} set session_replication_role = replica",
+    ),
+    # -- triggers
+    Alteration(
+        "triggers/state",
+        "campaign_10_guard on ledger.campaign",
+        "alter table ledger.campaign disable trigger campaign_10_guard",
+    ),
+    Alteration(
+        "triggers/state",
+        "campaign_event_10_guard on ledger.campaign_event",
+        "alter table ledger.campaign_event enable replica trigger campaign_event_10_guard",
+    ),
+    Alteration(
+        "triggers/missing",
+        "verdict_10_kept on ledger.verdict",
+        "drop trigger verdict_10_kept on ledger.verdict",
+    ),
+    Alteration(
+        "triggers/altered",
+        "verdict_10_kept on ledger.verdict",
+        "create or replace trigger verdict_10_kept before delete on ledger.verdict for each row"
+        " execute function ledger.tg__append_only()",
+    ),
+    Alteration(
+        "triggers/unexpected",
+        "zz_planted on ledger.verdict",
+        "create function planted.spy() returns trigger language plpgsql as 'begin return new; end';"
+        "create trigger zz_planted before insert on ledger.verdict for each row"
+        " execute function planted.spy()",
+    ),
+    Alteration(
+        "triggers/internal",
+        "attempt_campaign_fk on ledger.attempt",
+        "alter table ledger.attempt disable trigger all;"
+        "alter table ledger.attempt enable trigger user",
+    ),
+    # -- tables
+    Alteration("tables/missing", "audit.events", "drop view audit.events"),
+    Alteration("tables/unexpected", "ledger.shadow", "create table ledger.shadow (id bigint)"),
+    Alteration(
+        "tables/unexpected", "audit.secrets", "create view audit.secrets as select 1 as one"
+    ),
+    Alteration(
+        "tables/column",
+        "ledger.campaign.target",
+        "alter table ledger.campaign alter column target drop not null",
+    ),
+    Alteration(
+        "tables/column",
+        "ledger.campaign.shadow",
+        "alter table ledger.campaign add column shadow text",
+    ),
+    Alteration(
+        "tables/column",
+        "ledger.origin.deployed_by",
+        "alter table ledger.origin alter column deployed_by set default 'nobody'",
+    ),
+    Alteration(
+        "tables/constraint",
+        "refusal_is_not_ok on ledger.refusal",
+        "alter table ledger.refusal drop constraint refusal_is_not_ok",
+    ),
+    Alteration(
+        "tables/constraint",
+        "origin_is_one_row on ledger.origin",
+        "alter table ledger.origin drop constraint origin_is_one_row;"
+        "alter table ledger.origin add constraint origin_is_one_row check (is_origin) not valid",
+    ),
+    Alteration(
+        "tables/constraint",
+        "origin_is_one_row on ledger.origin",
+        "alter table ledger.origin drop constraint origin_is_one_row;"
+        "alter table ledger.origin add constraint origin_is_one_row check (true)",
+    ),
+    Alteration(
+        "tables/unexpected_constraint",
+        "no_more on ledger.campaign",
+        "alter table ledger.campaign add constraint no_more check (false) not valid",
+    ),
+    Alteration(
+        "tables/index", "campaign_open_uq on ledger.campaign", "drop index ledger.campaign_open_uq"
+    ),
+    Alteration(
+        "tables/rewrite_rule",
+        "never on ledger.verdict",
+        "create rule never as on insert to ledger.verdict do instead nothing",
+    ),
+    Alteration(
+        "tables/inherits",
+        "planted.campaign",
+        "create table planted.campaign () inherits (ledger.campaign)",
+    ),
+    Alteration(
+        "tables/row_security",
+        "ledger.campaign",
+        "alter table ledger.campaign enable row level security",
+    ),
+    Alteration(
+        "tables/storage",
+        "audit.events",
+        "alter view audit.events set (security_invoker = true)",
+    ),
+    Alteration(
+        "tables/storage",
+        "ledger.reaper_pass",
+        "alter table ledger.reaper_pass set unlogged",
+    ),
+    Alteration(
+        "tables/view",
+        "audit.enrolments",
+        "create or replace view audit.enrolments as select * from (table audit.enrolments) as e",
+    ),
+    Alteration(
+        "tables/type", "kernel.receipt", "alter type kernel.receipt rename attribute note to notes"
+    ),
+    Alteration("tables/type", "kernel.planted", "create type kernel.planted as (one integer)"),
+    Alteration(
+        "tables/rows",
+        "ledger.transition",
+        "alter table ledger.transition disable trigger user;"
+        "update ledger.transition set duties = array['worker'] where transition = 'confirm';"
+        "alter table ledger.transition enable trigger user",
+    ),
+    Alteration(
+        "tables/rows",
+        "ledger.answer",
+        "alter table ledger.answer disable trigger user;"
+        "delete from ledger.answer where code = 'limit';"
+        "alter table ledger.answer enable trigger user",
+    ),
+    # -- extensions and what PostgreSQL brings
+    Alteration(
+        "extensions/dangerous",
+        "dblink",
+        "create schema links; create extension dblink schema links;"
+        "grant usage on schema links to public",
+    ),
+    Alteration("extensions/in_our_schema", "pg_trgm", "create extension pg_trgm schema kernel"),
+    Alteration(
+        "extensions/in_public",
+        "pg_trgm",
+        "grant usage on schema public to public; create extension pg_trgm schema public",
+    ),
+    Alteration(
+        "extensions/untrusted_language",
+        "language plplanted",
+        "create function planted.handle() returns language_handler language c"
+        " as '$libdir/plpgsql', 'plpgsql_call_handler';"
+        "create language plplanted handler planted.handle",
+    ),
+    Alteration(
+        "settings/parameter_grant",
+        "session_replication_role",
+        "grant set on parameter session_replication_role to planted_worker",
+    ),
+    Alteration(
+        "triggers/event",
+        "event trigger planted",
+        "create function planted.watch() returns event_trigger language plpgsql as 'begin end';"
+        "create event trigger planted on ddl_command_end execute function planted.watch();"
+        "alter role planted_stranger superuser;"
+        "alter event trigger planted owner to planted_stranger;"
+        "alter role planted_stranger nosuperuser",
+    ),
+    # -- probes
+    Alteration(
+        "probes/read",
+        "ledger.campaign",
+        "grant usage on schema ledger to fencepost_worker;"
+        "grant select on ledger.campaign to fencepost_worker",
+    ),
+    Alteration(
+        "probes/write",
+        "ledger.answer",
+        "grant usage on schema ledger to fencepost_admin;"
+        "grant update on ledger.answer to fencepost_admin",
+    ),
+    Alteration("probes/call", CHECK, f"grant execute on function {CHECK} to fencepost_worker"),
+    Alteration(
+        "probes/create",
+        "database {database}",
+        "grant temporary on database {database} to fencepost_worker",
+    ),
+    Alteration(
+        "probes/create",
+        "planted",
+        "grant create on schema planted to fencepost_reaper;"
+        "grant usage on schema planted to fencepost_reaper",
+    ),
+]
+
+NEUTRAL = {
+    "nothing": "select",
+    "a comment": "comment on table ledger.campaign is 'other words'",
+    "statistics": "analyze ledger.campaign",
+    "another client with its limits": """
+        create role planted_verifier login connection limit 2 in role fencepost_verifier;
+        alter role planted_verifier set idle_in_transaction_session_timeout = '60s';
+        alter role planted_verifier set statement_timeout = '5min';
+        alter role planted_verifier set temp_file_limit = '1GB'
+    """,
+    "a client whose statements are logged": "alter role planted_worker set log_statement = 'all'",
+    "a definer function of somebody else's that clients cannot call": """
+        create function planted.own() returns void language sql security definer as '';
+        revoke execute on function planted.own() from public
+    """,
+    "a column of somebody else's": "alter table planted.notes add column more text",
+    "a limit of the database's": "alter database {database} set statement_timeout = '10min'",
+}
+"""What changes nothing that the audit is for."""
