@@ -76,8 +76,9 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 	@folder=$$(cat .fencepost/db); printf '%s\n' \
 		"PGHOST=$$folder PGPASSFILE=$$folder/pass/postgres psql -U postgres fencepost"
 
-docs: setup ## renew docs/reference from the database
+docs: setup ## renew docs/reference from the database, and docs/security.md from the attacks
 	@$(with_venv) tools/with-postgres 18 -- tools/reference
+	@.venv/bin/python -m tests.pytest.attacks.page docs/security.md
 
 sync: setup ## renew the client's sync classes from the async ones
 	@tools/generate-sync
