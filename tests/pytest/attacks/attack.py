@@ -20,6 +20,8 @@ class Residual(NamedTuple):
     """A heading of docs/limits.md."""
     bound: str
     """Sentences: why it is harmless, and what ends it."""
+    is_closed: bool = False
+    """What a superuser may deploy over the kernel, superuser/, closes it."""
     measure: str = ""
     """What a superuser runs to close it; ``{worker}`` stands for the role of that duty."""
     undo: str = ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +23,7 @@ from tests.pytest.attacks.kernels import (
     Naive,
 )
 from tests.pytest.attacks.scene import Scene
-from tests.pytest.conftest import Principal, copy_privileges
+from tests.pytest.conftest import PROJECT, Principal, copy_privileges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +121,22 @@ def deployed(cast: _Cast, maintenance: Connection, template: str) -> Iterator[tu
         with closing(psycopg.connect(admin.conninfo(name), autocommit=True)) as connection:
             _people(connection, names)
         yield Deployed(names), name
+
+
+@pytest.fixture(scope="module")
+def hardened(deployed: tuple[Kernel, str], maintenance: Connection) -> Iterator[tuple[Kernel, str]]:
+    """Yield the same, with what a superuser may deploy over it."""
+    kernel, template = deployed
+    with _database(maintenance, f"hardened_{secrets.token_hex(4)}", template) as name:
+        copy_privileges(maintenance, template, name)
+        subprocess.run(
+            ["sqitch", "deploy", "--verify", "--target", f"db:pg:{name}"],
+            check=True,
+            capture_output=True,
+            cwd=PROJECT / "superuser",
+            env=os.environ | {"SQITCH_FULLNAME": "postgres", "SQITCH_EMAIL": "postgres@localhost"},
+        )
+        yield kernel, name
 
 
 def _people(admin: Connection, names: dict[tuple[str, int], str]) -> None:

@@ -19,6 +19,7 @@ PASSWORD = "Who has a client's password"
         PASSWORD,
         "The reaper passes by and counts it, and health() says so; the campaign is taken back as "
         "soon as the session has ended, which an administrator can see to.",
+        is_closed=True,
     ),
 )
 def idle_past_the_expiry(scene: Scene) -> bool:
@@ -28,7 +29,7 @@ def idle_past_the_expiry(scene: Scene) -> bool:
     worker.do(scene.kernel.heartbeat(lease))
     scene.expire()
     reaper.do(scene.kernel.reap())
-    reaper.do("select kernel.evict(interval '1 second')")
+    scene.evict(worker)
     reaper.do(scene.kernel.reap())
     return scene.state(lease)["state"] == "leased"
 
@@ -53,6 +54,7 @@ def keep_the_lock_of_a_refused_call(scene: Scene) -> bool:
     residual=Residual(
         PASSWORD,
         "Tables grow as long as the session lasts and no longer; nobody's call is refused for it.",
+        is_closed=True,
     ),
 )
 def hold_back_vacuum(scene: Scene) -> bool:
@@ -62,8 +64,7 @@ def hold_back_vacuum(scene: Scene) -> bool:
     before = scene.look(
         f"select backend_xmin is not null as held from pg_stat_activity where pid = {worker.pid}"
     )
-    scene.hand("reaper").do("select kernel.evict(interval '0')")
-    scene.look("select pg_sleep(0.1)")
+    scene.evict(worker)
     scene.god.do("create table public.garbage as select i from generate_series(1, 500) as i")
     scene.god.do("delete from public.garbage")
     scene.god.notices.clear()
@@ -132,6 +133,7 @@ def take_the_advisory_lock(scene: Scene) -> bool:
         PASSWORD,
         "Calls fail with 53200 while the session lasts and succeed as soon as it has ended; "
         "nothing is lost.",
+        is_closed=True,
         measure=revoked("^pg_(try_)?advisory_"),
     ),
 )

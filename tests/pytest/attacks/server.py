@@ -22,6 +22,7 @@ CROWD = 30
     residual=Residual(
         PASSWORD,
         "It fills the disk, and neither touches nor reads the ledger.",
+        is_closed=True,
         measure=revoked("^(lo_|loread|lowrite)"),
     ),
 )

@@ -51,6 +51,7 @@ def be_refused_and_roll_back(scene: Scene) -> bool:
         "The record of refusals",
         "The line's prefix names the role that wrote it, and its CONTEXT is no function of the "
         "kernel; no row of ledger.refusal comes of it.",
+        is_closed=True,
         measure="revoke usage on language plpgsql from public",
     ),
 )
@@ -76,6 +77,7 @@ def forge_a_line_of_the_log(scene: Scene) -> bool:
     residual=Residual(
         "The record of refusals",
         "Nothing of Fencepost reads such messages.",
+        is_closed=True,
         measure=revoked("^pg_logical_emit_message$"),
     ),
 )
