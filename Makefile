@@ -84,10 +84,11 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 	@folder=$$(cat .fencepost/db); printf '%s\n' \
 		"PGHOST=$$folder PGPASSFILE=$$folder/pass/postgres psql -U postgres fencepost"
 
-docs: setup ## renew docs/reference and audit/expected.json from the database
+docs: setup ## renew docs/reference, docs/security.md and audit/expected.json
 	@$(with_venv) tools/with-postgres 18 -- bash -euc 'tools/deploy fencepost >/dev/null; \
 		tools/reference --database fencepost; \
 		tools/audit --dsn dbname=fencepost --describe >.expected; mv .expected audit/expected.json'
+	@.venv/bin/python -m tests.pytest.attacks.page docs/security.md
 
 sync: setup ## renew the client's sync classes from the async ones
 	@tools/generate-sync
