@@ -140,7 +140,7 @@ def test_a_line_is_a_denial(log: Log) -> None:
 
 def test_what_may_be_missing(log: Log) -> None:
     unnamed = {"func_name": ""} if log.path.suffix == ".json" else {"location": ""}
-    log.write(log.line(ps='""', application_name='" "', **unnamed))
+    log.write(log.line(3, **{"ps": '""', "application_name": '" "'} | unnamed))
     (page,) = server_log.pages(log.path, Position(), database="ledger")
     (denial,) = page.denials
     assert (denial.command, denial.application, denial.raised_in) == (None, None, None)

@@ -59,10 +59,10 @@ def test_no_text_of_a_client_is_another_s_line(denied: Denied, around: str) -> N
     told = []
     with closing(worker.connect(denied.database, autocommit=True)) as session:
         for text in texts:
-            quoted = text.replace("'", "''")
+            quoted, named = text.replace("'", "''"), text[:60].replace('"', '""')
             for attempt in (
                 f"select ledger.clock() -- \n/* {text} */",
-                f'select ledger.clock() as "{text.replace(chr(34), chr(34) * 2)[:60]}"',
+                f'select ledger.clock() as "{named}"',
                 f"do $do$ begin raise log '%', '{quoted}'; perform ledger.clock(); end $do$",
                 f"do $do$ begin raise exception '%', '{quoted}' using errcode = '42501'; end $do$",
                 f"do $$ begin raise 'no' using errcode = '42501', detail = '{quoted}'; end $$",
