@@ -1,8 +1,8 @@
 """Fencepost's client: claim, attempt, judge and reap campaigns kept in PostgreSQL.
 
-``Worker``, ``Verifier`` and ``Reaper`` have a method for each function of the kernel that their
-role may call. ``runner`` runs a command that ends with this process, ``checkout`` is all that is
-done with git. The command ``fencepost`` puts them together.
+``Worker``, ``Verifier``, ``Reaper`` and ``Collector`` have a method for each function of the kernel
+that their role may call. ``runner`` runs a command that ends with this process, ``checkout`` is all
+that is done with git. The command ``fencepost`` puts them together.
 
 What talks to the database by psycopg is imported when it is first asked for.
 """
@@ -58,9 +58,11 @@ from .errors import (
 from .records import Assignment, Bundle, Checkpoint, Lease, Receipt
 
 if TYPE_CHECKING:
+    from .async_collector import AsyncCollector
     from .async_reaper import AsyncReaper
     from .async_verifier import AsyncVerifier
     from .async_worker import AsyncWorker
+    from .collector import Collector
     from .reaper import Reaper
     from .verifier import Verifier
     from .worker import Worker
@@ -74,12 +76,14 @@ __all__ = [
     "ArgumentOutOfRange",
     "ArgumentTooLong",
     "Assignment",
+    "AsyncCollector",
     "AsyncReaper",
     "AsyncVerifier",
     "AsyncWorker",
     "Bundle",
     "BundleMismatch",
     "Checkpoint",
+    "Collector",
     "ConnectionBusy",
     "DeadlockDetected",
     "Expired",
@@ -126,9 +130,11 @@ __all__ = [
 ]
 
 _LATE: Final = {
+    "AsyncCollector": ".async_collector",
     "AsyncReaper": ".async_reaper",
     "AsyncVerifier": ".async_verifier",
     "AsyncWorker": ".async_worker",
+    "Collector": ".collector",
     "Reaper": ".reaper",
     "Verifier": ".verifier",
     "Worker": ".worker",

@@ -1,4 +1,4 @@
-"""The command ``fencepost``: a worker, a verifier or a reaper, until it is stopped.
+"""The command ``fencepost``: a worker, a verifier, a reaper or a collector, until it is stopped.
 
 Exit codes: 0 done, also when there was nothing to do; 64 wrong usage; 69 no server, or no sandbox;
 75 with ``--once``, something stood in the way that may pass; 76 the kernel is missing, too old or
@@ -40,6 +40,7 @@ try:
     import typer
 
     from .attempt import Attempts
+    from .collecting import Collecting
     from .console import Console
     from .evidence import default_folder
     from .operations.cli import app as operations_app
@@ -139,7 +140,7 @@ def fencepost(
         bool, typer.Option("--version", help="Print the version, and end.", is_eager=True)
     ] = False,
 ) -> None:
-    """Work on campaigns, judge what was done, and take back what was lost."""
+    """Work on campaigns, judge what was done, take back what was lost, collect what was denied."""
     if version:
         print(f"fencepost {__version__}, kernel API {API_VERSIONS.start}")
         raise typer.Exit(OK)
@@ -348,6 +349,58 @@ def reaper(
         )
 
 
+@app.command()
+def collector(
+    *,
+    log_dir: Annotated[
+        Path,
+        typer.Option(
+            "--log-dir",
+            metavar="FOLDER",
+            help="Where the server writes its log, as jsonlog or csvlog.",
+            exists=True,
+            file_okay=False,
+        ),
+    ],
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="Where to keep how far it was read; without it all of the log is read again when "
+            "this starts, which changes nothing.",
+            dir_okay=False,
+        ),
+    ] = None,
+    interval: Annotated[
+        float,
+        typer.Option("--interval", metavar="SECONDS", min=0.1, help="How often to look; about."),
+    ] = 5.0,
+    once: Annotated[bool, typer.Option("--once", help="Read to the end, and end.")] = False,
+    service: Annotated[str | None, _SERVICE] = None,
+    dsn: Annotated[str | None, _DSN] = None,
+) -> None:
+    """Bring what the server itself denied from its log into the ledger."""
+    with _session(
+        "collector", service=service, dsn=dsn, label=None, once=once, no_doorbell=True
+    ) as session:
+        collecting = Collecting(
+            session.link,
+            folder=log_dir,
+            state=state,
+            console=session.console,
+            interrupt=session.interrupt,
+            patience=session.patience,
+        )
+        _run(
+            session,
+            collecting.step,
+            once=once,
+            idle="nothing new in the log",
+            every=timedelta(seconds=interval),
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command, and exit with its code."""
     try:
@@ -425,7 +478,8 @@ def _session(
         except KernelUnfit as error:
             _end(KERNEL_UNFIT, str(error))
         except Forbidden as error:
-            remedy = "" if role == "reaper" else f": an admin enrols a principal as {role}"
+            is_enrolled = role in {"worker", "verifier"}
+            remedy = f": an admin enrols a principal as {role}" if is_enrolled else ""
             _end(WRONG_ROLE, f"{error}{remedy}")
         except KernelError as error:
             hint = getattr(error, "hint", None)

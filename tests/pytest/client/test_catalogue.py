@@ -11,11 +11,13 @@ import pytest
 
 from fencepost import (
     Assignment,
+    AsyncCollector,
     AsyncReaper,
     AsyncVerifier,
     AsyncWorker,
     Bundle,
     Checkpoint,
+    Collector,
     Lease,
     Reaper,
     Receipt,
@@ -30,6 +32,7 @@ from fencepost.doorbell import Doorbell
 from fencepost.errors import KernelError, Misuse, Refused, Retry
 from fencepost.lease_keeper import LeaseKeeper
 from fencepost.operations import Store
+from fencepost.server_log import Denial
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Superuser
@@ -123,7 +126,30 @@ def test_every_function_that_a_role_may_call_is_a_method_with_its_arguments(
             assert asked <= taken, f"{role.__name__}.{name} does not take {asked - taken}"
 
 
-@pytest.mark.parametrize(("plain", "waiting"), ROLES.values())
+def test_a_collector_reports_all_that_the_function_takes(
+    database: str, superuser: Superuser
+) -> None:
+    """Many at once, each with a field for every parameter; and it may call nothing beside."""
+    granted = (
+        superuser(database)
+        .execute(
+            """
+            select p.proname, p.proargnames
+            from pg_catalog.pg_proc as p
+            where p.pronamespace = 'kernel'::regnamespace
+              and has_function_privilege('fencepost_collector', p.oid, 'execute')
+            order by p.proname
+            """
+        )
+        .fetchall()
+    )
+    taken = [f"p_{field.name}" for field in fields(Denial)]
+    assert granted == [("api_version", None), ("report_denial", taken)]
+    for role in (Collector, AsyncCollector):
+        assert "kernel.report_denial``" in (inspect.getdoc(role.report_denials) or "")
+
+
+@pytest.mark.parametrize(("plain", "waiting"), [*ROLES.values(), (Collector, AsyncCollector)])
 def test_the_async_classes_have_the_same_surface(
     plain: type[object], waiting: type[object]
 ) -> None:

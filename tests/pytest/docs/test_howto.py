@@ -47,6 +47,7 @@ def test_every_recipe_has_its_test() -> None:
         "audit_a_database",
         "connect_with_tls",  # by tests/pytest/client/test_tls.py
         "deploy_with_sqitch",
+        "record_denied_writes",  # by tests/pytest/denials
         "relay_events",
         "run_a_verifier",
         "run_a_worker",
@@ -170,7 +171,7 @@ def test_deploy_with_sqitch(
             else:
                 scene.play(block)
         found = maintenance.execute("select count(*) from pg_roles where rolname ~ '^fencepost_'")
-        assert found.fetchone() == (7,), "the roles stay"
+        assert found.fetchone() == (8,), "the roles stay"
     finally:
         for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3", "recipe_shop"):
             maintenance.execute(f"drop database if exists {name} with (force)".encode())

@@ -71,7 +71,7 @@ def test_a_second_database_does_not_disturb_the_first(
     assert dump(database) == first
     assert superuser().execute(memberships).fetchall() == before
     assert superuser().execute(roles).fetchall() == had
-    assert len(had) == 7
+    assert len(had) == 8
     assert "Verify successful" in sqitch(deployer, database, "verify")
 
 

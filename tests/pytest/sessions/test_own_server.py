@@ -6,119 +6,42 @@ is lost while everything is down, and the queue of notifications is nobody's wor
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
-import shutil
-import subprocess
-import sys
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
 
-from tests.pytest.conftest import PROJECT, copy_privileges
+from tests.pytest.own_server import (
+    Server,
+    cluster,
+    made_roles,
+    maintenance,
+    own_server,
+    scratch_database,
+)
 from tests.pytest.sessions.conftest import Ledger, Session
 from tests.pytest.sessions.life import LIFE, SUBMISSION, accepts, life, observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.pytest.conftest import Connection, MakePrincipal, Superuser
+    from tests.pytest.conftest import MakePrincipal, Superuser
+
+# Databases and principals are made on this file's server.
+__all__ = ["cluster", "made_roles", "maintenance", "scratch_database"]
 
 MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
-
-
-@dataclass
-class Server:
-    """A server that this file's tests have for themselves; it goes when they are done."""
-
-    folder: Path
-    template: str
-
-    def crash_and_start(self) -> None:
-        """Stop it without a checkpoint, as a crash does, and start it again."""
-        data = self.folder / "data"
-        copies = list((self.folder / "programs").glob("*/*/bin"))
-        programs = shutil.which("pg_ctl", path=str(copies[0]) if copies else None)
-        assert programs is not None
-        owner = data.stat()
-        as_owner: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-        subprocess.run(
-            [
-                *(programs, "-D", data, "-l", self.folder / "server.log"),
-                *("-m", "immediate", "-w", "-s", "restart"),
-            ],
-            cwd=self.folder,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
-            check=True,
-            **as_owner,
-        )
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yield a server with the smallest queue there is, on which transactions can be prepared."""
-    major = os.environ["FENCEPOST_MAJOR"]
-    small = ("--set", "max_notify_queue_pages=64") if int(major) >= 17 else ()
-    tell = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
-    command = [
-        *(PROJECT / "tools" / "with-postgres", major, "--set", "fsync=off", *small),
-        *("--set", "max_prepared_transactions=2", "--", sys.executable, "-c", tell),
-    ]
-    with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        assert tool.stdout is not None
-        told = json.loads(tool.stdout.readline())
-        for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE", "FENCEPOST_CLUSTER"):
-            patch.setenv(name, told[name])
-        subprocess.run([PROJECT / "tools" / "deploy", "apart"], check=True, capture_output=True)
-        yield Server(Path(told["FENCEPOST_CLUSTER"]), "apart")
-        tool.communicate("\n")
-
-
-# In place of the fixtures of that name: databases and principals are made on this server.
-
-
-@pytest.fixture
-def cluster(server: Server) -> Path:
-    """Return the folder of this server."""
-    return server.folder
-
-
-@pytest.fixture
-def maintenance(server: Server) -> Iterator[Connection]:
-    """Yield a connection for the fixtures' own use."""
-    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
-        yield connection
-
-
-@pytest.fixture
-def made_roles() -> list[str]:
-    """Return a list for what nobody has to drop."""
-    return []
-
-
-@pytest.fixture
-def scratch_database(server: Server, maintenance: Connection) -> str:
-    """Return a copy of the template."""
-    name = f"test_{secrets.token_hex(4)}"
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(server.template)
-        )
-    )
-    copy_privileges(maintenance, server.template, name)
-    return name
+    small = {"max_notify_queue_pages": "64"} if int(os.environ["FENCEPOST_MAJOR"]) >= 17 else {}
+    with own_server({"max_prepared_transactions": "2", **small}) as made:
+        yield made
 
 
 # -- what came due while everything was down -------------------------------------------------------
@@ -156,7 +79,7 @@ def test_what_came_due_meanwhile_fires_on_the_first_pass(ledger: Ledger, server:
     ledger.person("reaper")
 
     before = ledger.dump()
-    server.crash_and_start()
+    server.restart("immediate")
     ledger.look_again()
     assert ledger.dump() == before
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
