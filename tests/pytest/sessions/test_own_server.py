@@ -6,84 +6,31 @@ is lost while everything is down, and the queue of notifications is nobody's wor
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
-import shutil
-import subprocess
-import sys
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import sql
 
-from tests.pytest.conftest import PROJECT, copy_privileges
+from tests.pytest.own_server import SMALL_FROM, fill_the_queue, running
 from tests.pytest.sessions.conftest import Ledger, Session
 from tests.pytest.sessions.life import LIFE, SUBMISSION, accepts, life, observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.pytest.conftest import Connection, MakePrincipal, Superuser
-
-MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
-
-
-@dataclass
-class Server:
-    """A server that this file's tests have for themselves; it goes when they are done."""
-
-    folder: Path
-    template: str
-
-    def crash_and_start(self) -> None:
-        """Stop it without a checkpoint, as a crash does, and start it again."""
-        data = self.folder / "data"
-        copies = list((self.folder / "programs").glob("*/*/bin"))
-        programs = shutil.which("pg_ctl", path=str(copies[0]) if copies else None)
-        assert programs is not None
-        owner = data.stat()
-        as_owner: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-        subprocess.run(
-            [
-                *(programs, "-D", data, "-l", self.folder / "server.log"),
-                *("-m", "immediate", "-w", "-s", "restart"),
-            ],
-            cwd=self.folder,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
-            check=True,
-            **as_owner,
-        )
+    from tests.pytest.own_server import Server
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """Yield a server with the smallest queue there is, on which transactions can be prepared."""
-    major = os.environ["FENCEPOST_MAJOR"]
-    small = ("--set", "max_notify_queue_pages=64") if int(major) >= 17 else ()
-    tell = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
-    command = [
-        *(PROJECT / "tools" / "with-postgres", major, "--set", "fsync=off", *small),
-        *("--set", "max_prepared_transactions=2", "--", sys.executable, "-c", tell),
-    ]
-    with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        assert tool.stdout is not None
-        told = json.loads(tool.stdout.readline())
-        for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE", "FENCEPOST_CLUSTER"):
-            patch.setenv(name, told[name])
-        subprocess.run([PROJECT / "tools" / "deploy", "apart"], check=True, capture_output=True)
-        yield Server(Path(told["FENCEPOST_CLUSTER"]), "apart")
-        tool.communicate("\n")
+    """Yield the server."""
+    with running() as made:
+        yield made
 
 
 # In place of the fixtures of that name: databases and principals are made on this server.
@@ -111,14 +58,7 @@ def made_roles() -> list[str]:
 @pytest.fixture
 def scratch_database(server: Server, maintenance: Connection) -> str:
     """Return a copy of the template."""
-    name = f"test_{secrets.token_hex(4)}"
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(server.template)
-        )
-    )
-    copy_privileges(maintenance, server.template, name)
-    return name
+    return server.copy(maintenance)
 
 
 # -- what came due while everything was down -------------------------------------------------------
@@ -227,8 +167,7 @@ def test_no_call_of_a_life_notifies(
 def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     """A session listens and then idles in a transaction: what is sent stays in the queue for it.
 
-    Before PostgreSQL 17 the queue has eight gigabytes and cannot be made smaller; there the life is
-    led with that session in its way, and the queue is not full.
+    Where the queue cannot be made small, the life is led with that session in its way.
     """
     ledger.stop_clock()
     major = int(os.environ["FENCEPOST_MAJOR"])
@@ -236,8 +175,9 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as listener:
         listener.execute("listen fencepost")
         listener.execute("begin")
-        if major >= 17:
-            fill_the_queue(ledger)
+        if major >= SMALL_FROM:
+            with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
+                fill_the_queue(god)
             worker.rows("ring")
             with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="NOTIFY queue"):
                 worker.commit()
@@ -259,13 +199,3 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
         worker.finished("ring")
         heard = next(listener.notifies())
     assert (heard.channel, heard.payload) == ("fencepost", ledger.klass)
-
-
-def fill_the_queue(ledger: Ledger) -> None:
-    """Notify until no more can be."""
-    try:
-        for number in range(MOST_PAGES):
-            ledger.look("select pg_notify('crowd', rpad(%s, 7900, '.'))::text", str(number))
-    except psycopg.errors.ProgramLimitExceeded:
-        return
-    pytest.fail(f"{MOST_PAGES} pages did not fill it")
