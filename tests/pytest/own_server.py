@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
     from tests.pytest.conftest import Connection
 
+MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
+SMALL_FROM = 17
+"""Before this major the queue has eight gigabytes and cannot be made smaller."""
+
 _TELL = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
 
 
@@ -84,20 +88,36 @@ def own_server(settings: Mapping[str, str]) -> Iterator[Server]:
         tool.communicate("\n")
 
 
-@pytest.fixture
+def smallest_queue() -> dict[str, str]:
+    """Return what makes the queue of notifications as small as it can be."""
+    is_small = int(os.environ["FENCEPOST_MAJOR"]) >= SMALL_FROM
+    return {"max_notify_queue_pages": "64"} if is_small else {}
+
+
+def fill_the_queue(god: Connection) -> None:
+    """Notify until no more can be."""
+    try:
+        for number in range(MOST_PAGES):
+            god.execute("select pg_notify('crowd', rpad(%s, 7900, '.'))", (str(number),))
+    except psycopg.errors.ProgramLimitExceeded:
+        return
+    pytest.fail(f"{MOST_PAGES} pages did not fill it")
+
+
+@pytest.fixture(scope="module")
 def cluster(server: Server) -> Path:
     """Return the folder of this server."""
     return server.folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def maintenance(server: Server) -> Iterator[Connection]:
     """Yield a connection for the fixtures' own use."""
     with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
         yield connection
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def made_roles() -> list[str]:
     """Return a list for what nobody has to drop."""
     return []

@@ -15,12 +15,15 @@ import psycopg
 import pytest
 
 from tests.pytest.own_server import (
+    SMALL_FROM,
     Server,
     cluster,
+    fill_the_queue,
     made_roles,
     maintenance,
     own_server,
     scratch_database,
+    smallest_queue,
 )
 from tests.pytest.sessions.conftest import Ledger, Session
 from tests.pytest.sessions.life import LIFE, SUBMISSION, accepts, life, observed
@@ -33,14 +36,11 @@ if TYPE_CHECKING:
 # Databases and principals are made on this file's server.
 __all__ = ["cluster", "made_roles", "maintenance", "scratch_database"]
 
-MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yield a server with the smallest queue there is, on which transactions can be prepared."""
-    small = {"max_notify_queue_pages": "64"} if int(os.environ["FENCEPOST_MAJOR"]) >= 17 else {}
-    with own_server({"max_prepared_transactions": "2", **small}) as made:
+    with own_server({"max_prepared_transactions": "2", **smallest_queue()}) as made:
         yield made
 
 
@@ -150,8 +150,7 @@ def test_no_call_of_a_life_notifies(
 def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     """A session listens and then idles in a transaction: what is sent stays in the queue for it.
 
-    Before PostgreSQL 17 the queue has eight gigabytes and cannot be made smaller; there the life is
-    led with that session in its way, and the queue is not full.
+    Where the queue cannot be made small, the life is led with that session in its way.
     """
     ledger.stop_clock()
     major = int(os.environ["FENCEPOST_MAJOR"])
@@ -159,8 +158,9 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as listener:
         listener.execute("listen fencepost")
         listener.execute("begin")
-        if major >= 17:
-            fill_the_queue(ledger)
+        if major >= SMALL_FROM:
+            with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
+                fill_the_queue(god)
             worker.rows("ring")
             with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="NOTIFY queue"):
                 worker.commit()
@@ -182,13 +182,3 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
         worker.finished("ring")
         heard = next(listener.notifies())
     assert (heard.channel, heard.payload) == ("fencepost", ledger.klass)
-
-
-def fill_the_queue(ledger: Ledger) -> None:
-    """Notify until no more can be."""
-    try:
-        for number in range(MOST_PAGES):
-            ledger.look("select pg_notify('crowd', rpad(%s, 7900, '.'))::text", str(number))
-    except psycopg.errors.ProgramLimitExceeded:
-        return
-    pytest.fail(f"{MOST_PAGES} pages did not fill it")
