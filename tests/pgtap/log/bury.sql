@@ -117,7 +117,6 @@ select testing.clock_passes('90 days');
 create function testing.set_by_hand()
     returns text
     language sql
-    security definer
 as $fn$
     insert into ledger.tombstone (class, campaign_id, target, final_state, attempt_count, pruned_by)
     values ('fix', testing.id('lexer'), 'another', 'confirmed', 17, 'nobody')

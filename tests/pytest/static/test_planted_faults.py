@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ class Fault:
 
     sql: str
     said: str
+    is_whole: bool = False
+    """Whether it is all of the script, and not what stands between its head and ``commit``."""
 
 
 def function(body: str, header: str = "set search_path = pg_catalog, pg_temp", **more: str) -> str:
@@ -50,6 +53,11 @@ DEFINER = "security definer set search_path = "
 SQLFLUFF = {
     "upper_case": Fault("CREATE TABLE ledger.planted (planted_id bigint);", "CP01"),
     "mixed_type": Fault("create table ledger.planted (planted_id BIGINT);", "CP05"),
+    "upper_name": Fault("create table ledger.PLANTED (planted_id bigint);", "CP02"),
+    "upper_function": Fault("select LOWER('a');", "CP03"),
+    "upper_literal": Fault("select TRUE;", "CP04"),
+    "no_last_line": Fault("begin;\ncommit;", "LT12", is_whole=True),
+    "empty_first_line": Fault("\n\nbegin;\ncommit;\n", "LT13", is_whole=True),
     "long_line": Fault(f"comment on schema ledger is '{'x' * 100}';", "LT05"),
 }
 
@@ -93,6 +101,18 @@ SQUAWK = {
     ),
     "index_under_lock": Fault(
         "create index planted_ix on ledger.refusal (message);", "require-concurrent-index-creation"
+    ),
+    "dropped_index": Fault("drop index ledger.refusal_ix;", "require-concurrent-index-deletion"),
+    "rebuilt_index": Fault("reindex table ledger.refusal;", "require-concurrent-reindex"),
+    "domain": Fault(
+        "create domain ledger.planted as text check (value <> '');",
+        "ban-create-domain-with-constraint",
+    ),
+    "nested": Fault("begin;", "transaction-nesting"),
+    "uncommitted": Fault(
+        "begin;\ncreate table ledger.planted (planted_id bigint);\n",
+        "ban-uncommitted-transaction",
+        is_whole=True,
     ),
     "serial": Fault("create table ledger.planted (planted_id bigserial);", "prefer-identity"),
     "timestamp": Fault("create table ledger.planted (at timestamp);", "prefer-timestamp-tz"),
@@ -296,11 +316,14 @@ def plant(tree: Path, faults: Mapping[str, Fault]) -> None:
     (tree / "deploy" / "planted").mkdir()
     for name, fault in faults.items():
         plan.append(f"planted/{name} 2026-11-30T00:00:00Z P <p@example.invalid> # A fault.")
-        (tree / "deploy" / "planted" / f"{name}.sql").write_text(
-            f"-- Deploy fencepost:planted/{name} to pg\n\nbegin;\n"
-            "set local search_path = pg_catalog, pg_temp;\nset local role fencepost_owner;\n\n"
-            f"{fault.sql.replace('NAME', name)}\n\ncommit;\n"
-        )
+        text = fault.sql.replace("NAME", name)
+        if not fault.is_whole:
+            text = (
+                f"-- Deploy fencepost:planted/{name} to pg\n\nbegin;\n"
+                "set local search_path = pg_catalog, pg_temp;\nset local role fencepost_owner;\n\n"
+                f"{text}\n\ncommit;\n"
+            )
+        (tree / "deploy" / "planted" / f"{name}.sql").write_text(text)
     (tree / "sqitch.plan").write_text("\n".join(plan) + "\n")
 
 
@@ -339,6 +362,24 @@ def test_a_fault_is_found_in_its_script(
     assert missed == {}
     assert set(said) == set(faults)
     assert ended.returncode == 1
+
+
+@pytest.mark.usefixtures("lint")
+def test_every_rule_that_is_asked_for_has_its_fault() -> None:
+    sqlfluff = re.findall(r"\b(?:CP|LT)\d\d\b", (PROJECT / ".sqlfluff").read_text())
+    squawk = tomllib.loads((PROJECT / ".squawk.toml").read_text())["included_rules"]
+    listed = "from pgspot.codes import codes; print(*codes)"
+    pgspot = subprocess.run(
+        [PROJECT / ".venv-lint" / "bin" / "python", "-c", listed],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    assert {fault.said for fault in SQLFLUFF.values()} == set(sqlfluff)
+    assert {fault.said for fault in SQUAWK.values()} >= set(squawk)
+    # It has a text for PS008, and nothing that would say it.
+    assert {fault.said for fault in PGSPOT.values()} == {*pgspot} - {"PS008"}
 
 
 def test_a_fault_is_found_in_its_parse_tree(tmp_path: Path) -> None:
