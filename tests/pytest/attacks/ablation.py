@@ -249,6 +249,27 @@ CONTROLS = [
         ("pass_a_cursor",),
     ),
     Control(
+        "a function is granted to its own duty",
+        "grant execute on function kernel.pause(text, text) to public;",
+        (),
+        holds=("call_what_is_anothers",),
+    ),
+    Control(
+        "a function is granted to its own duty, and asks for it, too",
+        "grant execute on function kernel.pause(text, text) to public;"
+        + edited("kernel.pause(text, text)", "if not ledger.session_is('admin')", "if false"),
+        ("call_what_is_anothers",),
+    ),
+    Control(
+        "who worked on it may not judge it",
+        edited(
+            "ledger.bar_of(oid, text, bigint, integer, boolean)",
+            "return 'self_verdict'",
+            "return null",
+        ),
+        ("judge_ones_own_attempt",),
+    ),
+    Control(
         "nobody may pass a privilege on",
         "grant execute on function kernel.api_version() to fencepost_worker with grant option;",
         ("pass_a_privilege_on",),

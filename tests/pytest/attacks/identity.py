@@ -78,6 +78,27 @@ def verify_as_another_role(scene: Scene) -> bool:
 
 
 @attack(
+    "has both duties, by right, and judges what it has made itself",
+    "Who worked on a campaign does not judge it, whatever duties it has.",
+)
+def judge_ones_own_attempt(scene: Scene) -> bool:
+    name = scene.name("worker")
+    group = "naive_verifier" if scene.kernel.name == "naive" else "fencepost_verifier"
+    scene.god.do(f"grant {group} to {name}")
+    try:
+        scene.hand("admin").do(f"select kernel.enrol('guarded', '{name}', 'verifier')")
+        worker = scene.hand("worker")
+        lease = scene.claim(worker)
+        assert worker.do(scene.kernel.complete(lease)).is_done
+        for call in scene.kernel.verify(lease):
+            worker.do(call)
+        return scene.state(lease)["state"] == "verified"
+    finally:
+        if scene.kernel.name != "naive":
+            scene.god.do(f"revoke {group} from {name}")
+
+
+@attack(
     "hands in another result after the first",
     "What was handed in once stays as it was.",
 )

@@ -128,7 +128,7 @@ class Naive(Kernel):
     name = "naive"
     owner = "naive_owner"
     private = public = "naive"
-    shortest = 0.3
+    shortest = 1.0
     log = "naive.event"
     refusals = "naive.denied"
     script = Path(__file__).with_name("naive") / "kernel.sql"

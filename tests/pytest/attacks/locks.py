@@ -44,7 +44,6 @@ def keep_the_lock_of_a_refused_call(scene: Scene) -> bool:
     rival.do("begin")
     rival.do(scene.kernel.heartbeat(lease, generation=lease.generation + 5))
     holder.do("set lock_timeout = '500ms'")
-    holder.do("set statement_timeout = '1500ms'")
     return not holder.do(scene.kernel.heartbeat(lease)).is_ok
 
 
@@ -122,7 +121,7 @@ def take_the_advisory_lock(scene: Scene) -> bool:
     lease = scene.claim(worker)
     for key in range(64):
         sensor.do(f"select pg_advisory_lock({key})")
-    worker.do("set statement_timeout = '1s'")
+    worker.do("set statement_timeout = '2s'")
     return not worker.do(scene.kernel.complete(lease)).is_done
 
 

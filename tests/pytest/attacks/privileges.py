@@ -28,6 +28,17 @@ def _relations(scene: Scene, kinds: str) -> list[str]:
 
 
 @attack(
+    "calls what is another duty's to call",
+    "A client calls the functions of its own duty and no others.",
+)
+def call_what_is_anothers(scene: Scene) -> bool:
+    for duty in CLIENTS:
+        if duty != "admin":
+            scene.hand(duty).do(scene.kernel.pause())
+    return scene.try_to_claim(scene.hand("worker")) is None
+
+
+@attack(
     "reads, writes, empties, locks and alters every table",
     "No client has any privilege on a table.",
 )

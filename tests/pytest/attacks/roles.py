@@ -119,8 +119,8 @@ def read_everybodys_statements(scene: Scene) -> bool:
 )
 def end_anothers_session(scene: Scene) -> bool:
     worker, other = scene.hand("worker"), scene.hand("worker", 1)
-    other.do(f"select pg_terminate_backend({worker.pid})")
-    return scene.wait_for(lambda: not scene.is_there(worker.pid), within=0.3)
+    other.do(f"select pg_terminate_backend({worker.pid}, 5000)")
+    return not scene.is_there(worker.pid)
 
 
 @attack(

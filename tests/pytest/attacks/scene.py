@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.pytest.attacks.kernels import Kernel
     from tests.pytest.conftest import Principal
 
-PATIENCE = "3s"
+PATIENCE = "10s"
 FIELDS = (
     DiagnosticField.MESSAGE_PRIMARY,
     DiagnosticField.MESSAGE_DETAIL,
@@ -138,7 +138,7 @@ class Hand:
                 break
         return answer
 
-    def heard(self, within: float = 0.5) -> list[str]:
+    def heard(self, within: float = 3) -> list[str]:
         """Return the payloads of the notifications that come within a time."""
         payloads: list[str] = []
         deadline = time.monotonic() + within

@@ -77,14 +77,11 @@ def stop_the_clock_by_a_transaction(scene: Scene) -> bool:
         return worker.all(scene.kernel.heartbeat(lease), "commit").is_ok and bool(
             scene.state(lease)["live"] == "t"
         )
-    # A lease may be renewed as long as nobody else has the campaign. What an old transaction must
-    # not do is to make a claim by a time that is past: what is due since is seen, and a lease's
-    # end is reckoned from now.
-    answer = worker.do(scene.kernel.heartbeat(lease))
+    # A lease may be renewed as long as nobody else has the campaign. It is reckoned from now, not
+    # from when the transaction began.
+    answer = worker.do(f"select clock_timestamp() as began; {scene.kernel.heartbeat(lease)}")
     worker.do("commit")
-    expires = answer.first["lease_expires_at"]
-    late = scene.look(f"select '{expires}'::timestamptz > now() + interval '14 min 59.5 s' as late")
-    return late[0]["late"] != "t"
+    return _is_before(scene, answer.rows[1]["lease_expires_at"], answer.first["began"], "15 min")
 
 
 @attack(
@@ -233,11 +230,17 @@ def commit_within_a_function(scene: Scene) -> bool:
 def stop_the_clock_by_a_message(scene: Scene) -> bool:
     worker = scene.hand("worker")
     wanted = scene.kernel.mint()
-    worker.do(f"select pg_sleep(0.5); {scene.kernel.claim(wanted, scene.short())}")
-    # The naive lease is half over, or more, when it is granted.
+    claim = scene.kernel.claim(wanted, scene.short())
+    message = f"select pg_sleep(0.5); select clock_timestamp() as began; {claim}"
+    began = worker.do(message).rows[1]["began"]
     column = "lease_expires" if scene.kernel.name == "naive" else "lease_expires_at"
-    left = scene.look(
-        f"select extract(epoch from max({column}) - clock_timestamp()) as left"
-        f" from {scene.kernel.open_table()}"
-    )[0]["left"]
-    return left is not None and float(left) < scene.kernel.shortest - 0.4
+    (row,) = scene.look(f"select max({column}) as expires from {scene.kernel.open_table()}")
+    return _is_before(scene, row["expires"], began, scene.short())
+
+
+def _is_before(scene: Scene, expires: str | None, began: str | None, length: str) -> bool:
+    """Return whether a lease ends earlier than a length after a moment before its call."""
+    (row,) = scene.look(
+        f"select '{expires}'::timestamptz < '{began}'::timestamptz + interval '{length}' as earlier"
+    )
+    return row["earlier"] == "t"
