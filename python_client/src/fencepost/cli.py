@@ -57,6 +57,7 @@ KERNEL_UNFIT = 76
 WRONG_ROLE = 77
 
 _USAGE_OF_TYPER = 2
+_MOST_PROCESSES = 1024
 
 app = typer.Typer(
     name="fencepost",
@@ -108,7 +109,10 @@ _MAX_MEMORY = typer.Option(
     help="What all processes of the command may use together, like 512m or 4g.",
 )
 _MAX_PROCESSES = typer.Option(
-    "--max-processes", metavar="NUMBER", min=1, help="How many there may be at a time."
+    "--max-processes",
+    metavar="NUMBER",
+    min=1,
+    help="How many there may be at a time; for a verifier 1024 by default.",
 )
 _MAX_FILE = typer.Option(
     "--max-file", metavar="SIZE", help="How large a file that the command writes may be."
@@ -207,6 +211,8 @@ def worker(
     with _session(
         "worker", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
     ) as session:
+        if max_processes is not None:
+            _tell_what_is_not_counted(confinement, session.console)
         attempts = Attempts(
             session.link,
             campaign_class=campaign_class,
@@ -216,7 +222,7 @@ def worker(
             label=_label(label),
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
-            confinement=_told(confinement, session.console),
+            confinement=confinement,
             patience=session.patience,
             ring=session.ring,
         )
@@ -259,7 +265,7 @@ def verifier(
     share: Annotated[list[Path] | None, _SHARE] = None,
     run_as: Annotated[str | None, _RUN_AS] = None,
     max_memory: Annotated[str, _MAX_MEMORY] = "4g",
-    max_processes: Annotated[int, _MAX_PROCESSES] = 1024,
+    max_processes: Annotated[int | None, _MAX_PROCESSES] = None,
     max_file: Annotated[str, _MAX_FILE] = "4g",
     keep_free: Annotated[str, _KEEP_FREE] = "256m",
     no_doorbell: Annotated[bool, _NO_DOORBELL] = False,
@@ -281,7 +287,7 @@ def verifier(
         run_as=run_as,
         limits=Limits(
             memory=_size(max_memory),
-            processes=max_processes,
+            processes=max_processes or _MOST_PROCESSES,
             file_size=_size(max_file),
             free_disk=_size(keep_free),
         ),
@@ -289,6 +295,8 @@ def verifier(
     with _session(
         "verifier", service=service, dsn=dsn, label=label, once=once, no_doorbell=no_doorbell
     ) as session:
+        if max_processes is not None:
+            _tell_what_is_not_counted(confinement, session.console)
         verifications = Verifications(
             session.link,
             campaign_class=campaign_class,
@@ -298,7 +306,7 @@ def verifier(
             label=_label(label),
             lease_for=length,
             pass_env=_passed(pass_env, session.console),
-            confinement=_told(confinement, session.console),
+            confinement=confinement,
             patience=session.patience,
             ring=session.ring,
         )
@@ -585,12 +593,11 @@ def _confinement(
     return confinement
 
 
-def _told(confinement: Confinement, console: Console) -> Confinement:
-    """Say what of it does not hold here."""
-    if confinement.limits.processes is not None and not confinement.counts_processes:
+def _tell_what_is_not_counted(confinement: Confinement, console: Console) -> None:
+    """Say where a limit that was asked for is less than it seems."""
+    if not confinement.counts_processes:
         reason = "the kernel lets root have as many processes as it likes: see --run-as"
         console.event("error", "--max-processes", reason=reason)
-    return confinement
 
 
 def _size(given: str | None) -> int | None:

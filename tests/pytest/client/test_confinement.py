@@ -501,3 +501,11 @@ def test_a_disk_that_is_nearly_full_is_no_verdict(machine: Machine) -> None:
     machine.verify("--sandbox", "--keep-free", "900t", code=75)
     (event,) = machine.world.audit("select detail from audit.events where transition = 'abstain'")
     assert "less than 900t of the disk is free" in event["detail"]["reason"]
+
+
+@needs_root
+@pytest.mark.parametrize("machine", ["own"], indirect=True)
+def test_root_is_told_that_its_processes_are_not_counted(machine: Machine) -> None:
+    said = machine.work("true", options=["--max-processes", "50"])
+    assert "the kernel lets root have as many processes as it likes" in said
+    assert "the kernel" not in machine.work("true", options=["--max-processes", "50", *AS_NOBODY])

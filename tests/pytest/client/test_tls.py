@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from tests.pytest.client.conftest import git
 from tests.pytest.conftest import PROJECT
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class Tls:
 
     def attempt(self, service: dict[str, str]) -> dict[str, Any]:
         """Log in, and return what the server says of the connection."""
-        with psycopg.connect(**service) as connection:
+        with psycopg.connect(make_conninfo("", **service)) as connection:
             row = connection.execute(
                 "select session_user, s.ssl, s.client_dn, system_user from pg_stat_ssl s"
                 " where s.pid = pg_backend_pid()"
@@ -117,7 +119,7 @@ def tls(major: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tls]:
         chosen = {"listen_addresses": "127.0.0.1", "fsync": "off"}
         tool.build(janitor.folder, str(major), chosen)
         environment = tool.environment(janitor.folder, str(major))
-        server = Tls(janitor.folder, *made, environment, int(tool.PORT))
+        server = Tls(janitor.folder, made[0], made[1], environment, int(tool.PORT))
         settle(server, tool)
         yield server
 
@@ -223,8 +225,6 @@ def test_no_verifier_is_of_another_kind_than_scram(tls: Tls) -> None:
 def test_a_worker_and_a_verifier_work_over_tls(
     tls: Tls, tmp_path: Path, options: list[str]
 ) -> None:
-    from tests.pytest.client.conftest import git
-
     target, clone = tmp_path / "target.git", tmp_path / "clone"
     git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(target))
     git(tmp_path, "clone", "--quiet", str(target), str(clone))
@@ -235,7 +235,7 @@ def test_a_worker_and_a_verifier_work_over_tls(
     git(clone, "push", "--quiet", "origin", "HEAD:main")
     klass = f"tls{len(options)}"
     admin = tls.services()["auditor"] | {"user": "admin", "passfile": str(tls.passfile("admin"))}
-    with psycopg.connect(**admin, autocommit=True) as connection:
+    with psycopg.connect(make_conninfo("", **admin), autocommit=True) as connection:
         connection.execute(
             f"""
             select kernel.define_class('{klass}', '{{"promotes": true}}');

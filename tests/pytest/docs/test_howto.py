@@ -108,7 +108,7 @@ def test_run_a_worker_and_run_a_verifier_do_what_they_say(campaign: Stage) -> No
     assert "submitted" in campaign.shell(work)
     assert "rejected" in campaign.shell(judge.replace(" --class", " --once --class"))
     assert "submitted" in campaign.shell(work_in_sandbox)
-    assert "accepted" in campaign.shell(judge_in_sandbox)
+    assert "rejected" in campaign.shell(judge_in_sandbox)
     assert "idle" in campaign.shell(judge_once)
 
 
