@@ -1,7 +1,7 @@
 -- Deploy fencepost:foundation/footing to pg
 --
--- A dedicated database is closed to PUBLIC: the second lock behind the pinned search_path, since who
--- cannot make an object has nothing to shadow a name with. From a shared one nothing is taken.
+-- A dedicated database is closed to PUBLIC: the second lock behind the pinned search_path, since
+-- who cannot make an object has nothing to shadow a name with. From a shared one nothing is taken.
 
 begin;
 set local search_path = pg_catalog, pg_temp;
@@ -30,7 +30,7 @@ comment on column ledger.footing.schema_lost is
 comment on column ledger.footing.admitted is 'Which groups the deployment gave CONNECT.';
 
 -- As sqitch.conf says, or sqitch deploy --set footing=shared.
-set local fencepost.footing = :'footing';
+set local "fencepost.footing" = :'footing';
 
 reset role;
 

@@ -7,13 +7,15 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from fencepost import cli
-from tests.pytest.docs.conftest import PEOPLE, blocks
+from tests.pytest.docs.conftest import PEOPLE, blocks, service
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, Principal
@@ -47,6 +49,7 @@ def test_every_recipe_has_its_test() -> None:
         "audit_a_database",
         "connect_with_tls",  # by tests/pytest/client/test_tls.py
         "deploy_with_sqitch",
+        "make_principals",
         "record_denied_writes",  # by tests/pytest/denials
         "relay_events",
         "run_a_verifier",
@@ -69,6 +72,125 @@ def test_add_a_class_makes_principals_who_may_act(stage: MakeStage, players: lis
         elif block.language in {"sql", "console"}:
             scene.play(block)
     assert "sensor" in scene.psql("sensor", ["select session_user;"])[0]
+
+
+def make_principals(stage: MakeStage, players: list[str], cluster: Path) -> Stage:
+    """Return the stage when make-principals.md was followed."""
+    scene = stage()
+    players.extend(PEOPLE)
+    services = Path(scene.environment["PGSERVICEFILE"])
+    services.write_text(services.read_text() + service("postgres", scene.database, cluster))
+    for block in blocks(HOWTO / "make-principals.md"):
+        scene.play(block)
+    for name in PEOPLE:
+        subprocess.run(
+            [PROJECT / "tools" / "principal", name], stdout=subprocess.DEVNULL, check=True
+        )
+    return scene
+
+
+def test_make_principals_gives_every_duty_its_settings(
+    stage: MakeStage, players: list[str], cluster: Path, maintenance: Connection
+) -> None:
+    make_principals(stage, players, cluster)
+
+    found = maintenance.execute(
+        """
+        select r.rolname, r.rolconnlimit, s.setconfig
+        from pg_roles as r
+        left join pg_db_role_setting as s on s.setrole = r.oid and s.setdatabase = 0
+        where r.rolname = any (%s)
+        """,
+        (list(PEOPLE),),
+    ).fetchall()
+    settings = {name: dict(each.split("=", 1) for each in config) for name, _, config in found}
+    limits = {name: limit for name, limit, _ in found}
+
+    assert set(settings) == set(PEOPLE)
+    assert min(limits.values()) == 4
+    assert {name: each["statement_timeout"] for name, each in settings.items()} == {
+        "worker_a": "1min",
+        "worker_b": "1min",
+        "verifier": "1min",
+        "sensor": "1min",
+        "reaper": "5min",
+        "admin": "30min",
+        "auditor": "1h",
+    }
+    common = {"lock_timeout": "10s", "search_path": "pg_catalog", "temp_file_limit": "256MB"}
+    assert all(each.items() >= common.items() for each in settings.values())
+    assert [name for name, each in settings.items() if "log_statement" in each] == ["admin"]
+
+
+def test_make_principals_says_what_a_client_can_change(
+    stage: MakeStage, players: list[str], cluster: Path, maintenance: Connection
+) -> None:
+    text = (HOWTO / "make-principals.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"(?m)^\| `([a-z_ ]+)` \| (yes|no) \|", text))
+    assert len(said) == 8
+    scene = make_principals(stage, players, cluster)
+    before = settings_of(maintenance, "admin")
+
+    with psycopg.connect(f"service=admin dbname={scene.database}", autocommit=True) as admin:
+        for setting, is_free in said.items():
+            if setting == "connection limit":
+                attempts = [f"alter role current_user {setting} 100"]
+            else:
+                attempts = [f"set {setting} = default", f"set {setting} = {other(setting)}"]
+                attempts += [f"alter role current_user {each}" for each in attempts]
+                if is_free == "no":  # "to default" is where a session begins: the role's own
+                    attempts = attempts[1::2]
+            for attempt in attempts:
+                assert (changed(admin, attempt) == "done") is (is_free == "yes"), attempt
+        admin.execute("alter role current_user reset all")
+
+    kept = settings_of(maintenance, "admin")
+    assert kept == {name: before[name] for name in kept}
+    assert set(kept) == {name for name, is_free in said.items() if is_free == "no"}
+
+
+def test_the_limits_of_make_principals_hold(
+    stage: MakeStage, players: list[str], cluster: Path
+) -> None:
+    """What a client cannot change, it runs into."""
+    scene = make_principals(stage, players, cluster)
+    with psycopg.connect(f"service=auditor dbname={scene.database}", autocommit=True) as auditor:
+        with pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match="temporary file size"):
+            auditor.execute(
+                "select count(*) from (select from generate_series(1, 2000000) as i "
+                "order by repeat('x', 200) || i) as s"
+            )
+        for _ in range(3):
+            psycopg.connect(f"service=auditor dbname={scene.database}")
+        with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
+            psycopg.connect(f"service=auditor dbname={scene.database}")
+
+
+def settings_of(maintenance: Connection, name: str) -> dict[str, str]:
+    """Return what is set of a role, its limit of connections included."""
+    row = maintenance.execute(
+        """
+        select r.rolconnlimit, s.setconfig from pg_roles as r
+        left join pg_db_role_setting as s on s.setrole = r.oid and s.setdatabase = 0
+        where r.rolname = %s
+        """,
+        (name,),
+    ).fetchone()
+    assert row is not None
+    return {"connection limit": str(row[0])} | dict(each.split("=", 1) for each in row[1] or ())
+
+
+def other(setting: str) -> str:
+    """Return a value for a setting other than that of the recipe."""
+    return {"search_path": "public", "log_statement": "none"}.get(setting, "7")
+
+
+def changed(connection: psycopg.Connection[Any], statement: str) -> str:
+    try:
+        connection.execute(statement.encode())
+    except psycopg.errors.InsufficientPrivilege as error:
+        return error.diag.message_primary or ""
+    return "done"
 
 
 def test_write_a_sensor_shows_what_comes_out(shop: Stage) -> None:
@@ -144,10 +266,12 @@ def test_run_a_worker_names_the_exit_codes_of_the_command() -> None:
     }
 
 
+@pytest.mark.timeout(900)  # four deployments of the whole plan
 def test_deploy_with_sqitch(
     stage: MakeStage, deployer: Principal, maintenance: Connection, major: int, players: list[str]
 ) -> None:
     scene = stage()
+    cluster = Path(os.environ["FENCEPOST_CLUSTER"])
     scene.folder = PROJECT
     scene.environment = deployer.environment("postgres") | {
         "PGSERVICEFILE": scene.environment["PGSERVICEFILE"],
@@ -157,11 +281,30 @@ def test_deploy_with_sqitch(
     scene.instead = {"ledger_2": "recipe_ledger_2", "db:pg:ledger": "db:pg:recipe_ledger",
                      "create database ledger ": "create database recipe_ledger ",
                      "db:pg:shop": "db:pg:recipe_shop"}  # fmt: skip
+    subprocess.run(
+        [PROJECT / "tools" / "principal", "reaper", "fencepost_reaper"],
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    players.append("reaper")
+    services = Path(scene.environment["PGSERVICEFILE"]).with_name("services_of_ledger")
+    services.write_text(service("reaper", "recipe_ledger", cluster))
+    superusers = replace(
+        scene,
+        environment=scene.environment
+        | {
+            "PGUSER": "postgres",
+            "PGPASSFILE": str(cluster / "pass" / "postgres"),
+            "PGSERVICEFILE": str(services),
+        },
+    )
     try:
         maintenance.execute("create database recipe_shop")
         maintenance.execute("grant create on database recipe_shop to deployer")
         for block in blocks(HOWTO / "deploy-with-sqitch.md"):
-            if block.text.startswith("-- as postgres"):
+            if "--chdir superuser" in block.text or block.text.startswith("reaper=>"):
+                superusers.play(block)
+            elif block.text.startswith("-- as postgres"):
                 for statement in scene.put(block.text).split("\n")[1:]:
                     if "create role deployer" not in statement:
                         maintenance.execute(statement.encode())
@@ -172,9 +315,16 @@ def test_deploy_with_sqitch(
                 scene.play(block)
         found = maintenance.execute("select count(*) from pg_roles where rolname ~ '^fencepost_'")
         assert found.fetchone() == (8,), "the roles stay"
+        text = (HOWTO / "deploy-with-sqitch.md").read_text(encoding="utf-8")
+        (revert,) = re.findall(r"`(sqitch --chdir superuser revert [^`]*)`", text)
+        superusers.shell(revert)
+        scene.shell("sqitch revert -y --target db:pg:ledger")
     finally:
+        maintenance.execute("grant connect, temporary on database postgres to public")
+        maintenance.execute("grant connect on database template1 to public")
         for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3", "recipe_shop"):
             maintenance.execute(f"drop database if exists {name} with (force)".encode())
+        maintenance.execute("drop role if exists fencepost_watchdog")
 
 
 def test_audit_a_database(stage: MakeStage, tmp_path: Path) -> None:

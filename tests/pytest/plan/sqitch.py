@@ -67,7 +67,7 @@ def dump(database: str, *options: str) -> str:
     With --create, so that the privileges on the database itself are compared as well.
     """
     text = subprocess.run(
-        ["pg_dump", "--create", "--exclude-schema", "sqitch", *options, database],
+        ["pg_dump", "--create", "--exclude-schema", "sqitch*", *options, database],
         check=True,
         capture_output=True,
         text=True,

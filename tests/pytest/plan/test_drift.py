@@ -59,9 +59,9 @@ def test_every_alteration_is_found(
     assert [each.change for each in controls] == sorted(plan())
 
 
-def plan() -> list[str]:
-    """Return the changes of the plan, in order."""
-    return CHANGE.findall((PROJECT / "sqitch.plan").read_text())
+def plan(folder: Path = PROJECT) -> list[str]:
+    """Return the changes of a plan, in order."""
+    return CHANGE.findall((folder / "sqitch.plan").read_text())
 
 
 def alterations(connection: Connection) -> list[Alteration]:
@@ -92,7 +92,9 @@ def makers() -> Iterator[tuple[str, str]]:
             yield f"triggers {table}", change
 
 
-def complaints(database: str, altered: list[Alteration]) -> list[list[str]]:
+def complaints(
+    database: str, altered: list[Alteration], *, folder: Path = PROJECT, verifier: str = "deployer"
+) -> list[list[str]]:
     """Apply each alteration for itself, verify, and return what the script complained of."""
     script = ["\\set VERBOSITY terse", "set client_min_messages = error;"]
     for number, alteration in enumerate(altered):
@@ -100,8 +102,8 @@ def complaints(database: str, altered: list[Alteration]) -> list[list[str]]:
             "begin;",
             f"{alteration.statement};",
             f"\\warn altered {number}",
-            "set local session authorization deployer;",
-            f"\\i {PROJECT}/verify/{alteration.change}.sql",
+            f"set local session authorization {verifier};",
+            f"\\i {folder}/verify/{alteration.change}.sql",
             f"\\warn verified {number}",
         ]
     shown = subprocess.run(

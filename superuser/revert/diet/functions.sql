@@ -1,0 +1,12 @@
+-- Revert fencepost_superuser:diet/functions from pg
+
+begin;
+set local search_path = pg_catalog, pg_temp;
+
+do $do$
+begin
+    perform fencepost_superuser.restore('diet/functions');
+end
+$do$;
+
+commit;

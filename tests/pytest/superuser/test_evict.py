@@ -1,0 +1,216 @@
+"""The watchdog ends sessions that hold a transaction open, and only those of clients."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
+    from tests.pytest.sessions.conftest import Ledger
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def is_there(ledger: Ledger, pid: int) -> bool:
+    return ledger.look("select from pg_stat_activity where pid = %s", pid) != []
+
+
+def old(ledger: Ledger, pid: int) -> int:
+    """Wait until a session's transaction has been open for longer than a second; return its pid."""
+    wait_for(
+        lambda: (
+            ledger.look(
+                "select from pg_stat_activity "
+                "where pid = %s and xact_start < clock_timestamp() - interval '1.2 seconds'",
+                pid,
+            )
+            != []
+        ),
+        "no transaction that is old enough",
+    )
+    return pid
+
+
+def evicted(ledger: Ledger, duty: str) -> set[int]:
+    """Let a principal evict; return whom."""
+    caller = ledger.person(duty).connect(ledger.database, autocommit=True)
+    rows = caller.execute(
+        "select pid, was_ended, open_for >= interval '1 second' from watchdog.evict('1 second')"
+    ).fetchall()
+    assert all(row[1:] == (True, True) for row in rows)
+    return {row[0] for row in rows}
+
+
+def test_a_lease_that_an_idle_session_has_locked_is_taken_back(
+    ledger: Ledger, cluster: Path
+) -> None:
+    (campaign,) = ledger.campaigns()
+    ledger.define_class(lease_default="1 second")
+    worker, reaper = ledger.session("worker"), ledger.session("reaper")
+    held = worker.claimed()
+    worker.rows("renew", **held, p_lease_for="1 second")
+    pid = old(ledger, worker.pid)
+    reaper.finished("reap")
+    assert ledger.state(campaign) == "leased"
+
+    assert evicted(ledger, "reaper") == {pid}
+
+    wait_for(lambda: not is_there(ledger, pid), "the session is still there")
+    reaper.finished("reap")
+    assert ledger.state(campaign) == "ready"
+    (line,) = [
+        line
+        for line in (cluster / "server.log").read_text(errors="replace").splitlines()
+        if "LOG:  fencepost evicted" in line and f"pid {pid} " in line
+    ]
+    assert f"fencepost evicted {ledger.person('worker').name} with pid" in line
+    assert f"for {ledger.person('reaper').name}: idle in transaction with a" in line
+
+
+def test_one_that_is_at_work_under_a_lock_is_ended_too(ledger: Ledger) -> None:
+    ledger.campaigns()
+    admin = ledger.session("admin")
+    admin.call("pause")
+    assert admin.transaction_id() is not None
+    sleeping = ledger.background(lambda: admin._connection.execute("select pg_sleep(600)"))
+    pid = old(ledger, admin.pid)
+
+    assert evicted(ledger, "reaper") == {pid}
+
+    with pytest.raises(psycopg.OperationalError):
+        sleeping.result(30)
+
+
+def test_a_snapshot_that_nobody_works_under_is_let_go(ledger: Ledger) -> None:
+    """It has locked no row, and holds back vacuum all the same."""
+    auditor = ledger.session("auditor")
+    auditor._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    auditor._connection.execute("select from audit.campaigns")
+    assert auditor.transaction_id() is None
+    pid = old(ledger, auditor.pid)
+
+    assert evicted(ledger, "admin") == {pid}
+
+
+def test_an_auditor_that_reads_is_let_be(ledger: Ledger) -> None:
+    auditor, sensor = ledger.session("auditor"), ledger.session("sensor")
+    reading = [
+        ledger.background(lambda: auditor._connection.execute("select pg_sleep(600)")),
+        ledger.background(lambda: sensor._connection.execute("select pg_sleep(600)")),
+    ]
+    old(ledger, auditor.pid)
+    pid = old(ledger, sensor.pid)
+
+    assert evicted(ledger, "reaper") == {pid}
+
+    assert is_there(ledger, auditor.pid)
+    ledger.look("select pg_terminate_backend(%s)", auditor.pid)
+    for each in reading:
+        with pytest.raises(psycopg.OperationalError):
+            each.result(30)
+
+
+def test_others_are_let_be(
+    ledger: Ledger,
+    plain_database: str,
+    principal: MakePrincipal,
+    deployer: Principal,
+    superuser: Superuser,
+) -> None:
+    """Who is no client, another database, a young transaction, none, and the caller's own."""
+    stranger = principal("stranger")
+    superuser().execute(
+        sql.SQL("grant connect on database {} to {}").format(
+            sql.Identifier(ledger.database), sql.Identifier(stranger.name)
+        )
+    )
+    worker, reaper = ledger.person("worker"), ledger.person("reaper")
+    resting = worker.connect(ledger.database, autocommit=True)
+    with closing(psycopg.connect(dbname=ledger.database)) as god:
+        longer = [
+            stranger.connect(ledger.database),
+            deployer.connect(ledger.database),
+            worker.connect(plain_database),
+            reaper.connect(ledger.database),
+            god,
+        ]
+        for each in (*longer, resting):
+            each.execute("select 1")
+        for each in longer:
+            old(ledger, each.info.backend_pid)
+        young = worker.connect(ledger.database)
+        young.execute("select 1")
+
+        found = longer[3].execute("select pid from watchdog.evict('1 second')").fetchall()
+
+        assert found == []
+        for each in (*longer, resting, young):
+            each.execute("select 1")
+
+
+def test_only_reapers_and_admins_evict(ledger: Ledger) -> None:
+    for duty in ("worker", "verifier", "sensor", "auditor"):
+        client = ledger.person(duty).connect(ledger.database, autocommit=True)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="for schema watchdog"):
+            client.execute("select watchdog.evict('1 second')")
+    for duty in ("reaper", "admin"):
+        assert evicted(ledger, duty) == set()
+
+
+@pytest.mark.parametrize(
+    "older_than",
+    [None, "0", "-1 hour", "999 milliseconds", "1 day 1 second", "1 mon", "1000 years"],
+)
+def test_a_time_that_is_none_is_refused(ledger: Ledger, older_than: str | None) -> None:
+    idle = ledger.session("worker")
+    idle.rows("next_due")
+    old(ledger, idle.pid)
+    reaper = ledger.person("reaper").connect(ledger.database, autocommit=True)
+
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="not evicted after") as refused:
+        reaper.execute("select watchdog.evict(%s::interval)", (older_than,))
+
+    assert refused.value.diag.message_hint is not None
+    assert is_there(ledger, idle.pid)
+
+
+def test_the_watchdog_itself_is_granted_nothing_but_its_schema(
+    database: str, superuser: Superuser
+) -> None:
+    assert granted(superuser(database)) == {"schema watchdog USAGE"}
+
+
+def granted(connection: Connection) -> set[str]:
+    """Return everything in the database that the watchdog was granted for itself."""
+    return {
+        row[0]
+        for row in connection.execute(
+            """
+            select o.what || ' ' || a.privilege_type
+            from (
+                select 'schema ' || nspname, nspacl from pg_namespace
+                union all select 'relation ' || oid::regclass, relacl from pg_class
+                union all select 'type ' || oid::regtype, typacl from pg_type
+                union all select 'function ' || oid::regprocedure, proacl from pg_proc
+                where proowner <> 'fencepost_watchdog'::regrole
+                union all select 'database', datacl from pg_database
+            ) as o (what, acl)
+            cross join aclexplode(o.acl) as a
+            where a.grantee = 'fencepost_watchdog'::regrole
+            """
+        )
+    }
