@@ -460,6 +460,11 @@ ALTERATIONS = [
         "create table planted.campaign () inherits (ledger.campaign)",
     ),
     Alteration(
+        "tables/published",
+        "ledger.campaign",
+        "create publication planted for table ledger.campaign, planted.notes",
+    ),
+    Alteration(
         "tables/row_security",
         "ledger.campaign",
         "alter table ledger.campaign enable row level security",
