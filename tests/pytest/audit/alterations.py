@@ -578,6 +578,9 @@ NEUTRAL = {
         create function planted.own() returns void language sql security definer as '';
         revoke execute on function planted.own() from public
     """,
+    "a function of somebody else's that clients can call as themselves": """
+        grant usage on schema planted to fencepost_worker
+    """,
     "a column of somebody else's": "alter table planted.notes add column more text",
     "a limit of the database's": "alter database {database} set statement_timeout = '10min'",
 }
