@@ -405,18 +405,22 @@ def test_an_audit_does_not_wait_for_a_lock(closed: str) -> None:
     assert took < 30
 
 
-def test_a_probe_that_waits_for_a_lock_is_not_seen(closed: str) -> None:
-    with psycopg.connect(dbname=closed) as other:
-        other.execute("grant usage on schema ledger to fencepost_worker")
-        other.commit()
+def test_a_probe_that_waits_for_a_lock_is_not_seen(
+    closed: str, audit: Any, superuser: Superuser
+) -> None:
+    superuser(closed).execute("grant usage on schema ledger to fencepost_worker")
+    with psycopg.connect(dbname=closed) as connection, psycopg.connect(dbname=closed) as other:
+        with audit.rolled_back(connection, "read only"):
+            report, statements = audit.examine(connection, audit.chosen(["probes/read"]))
         other.execute("lock table ledger.seat in access exclusive mode")
-        found = document(run(None, closed, "--format", "json", "probes/read"))
+        with audit.rolled_back(connection, "read write"):
+            audit.probe(connection, report, statements)
         other.rollback()
 
-    assert found["findings"] == []
-    (unseen,) = found["not_seen"]
-    assert unseen["rule"] == "probes/read"
-    assert unseen["reason"].startswith("1 could not be tried, as explain select from ledger.seat: ")
+    assert report.findings == []
+    ((rule, reason),) = report.not_seen
+    assert rule.id == "probes/read"
+    assert reason.startswith("1 could not be tried, as explain select from ledger.seat: ")
 
 
 # -- after a restore -------------------------------------------------------------------------------
