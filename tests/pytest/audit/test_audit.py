@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -549,7 +550,8 @@ def test_a_server_of_weak_settings_is_named(major: int, tmp_path: Path) -> None:
     """A cluster of its own, since some settings hold from the server's start."""
     settings = {
         "max_prepared_transactions": "3",
-        "listen_addresses": "127.0.0.42",
+        # One of its own: tests of the other major run beside this one, on the same port.
+        "listen_addresses": "127.{}.{}.{}".format(*secrets.token_bytes(2), 42),
         "log_line_prefix": "%m ",
         "shared_preload_libraries": "pg_stat_statements",
         "full_page_writes": "off",
