@@ -13,7 +13,7 @@
 
 begin transaction isolation level repeatable read, read only;
 set local search_path = pg_catalog, pg_temp;
-set local statement_timeout = '10s';
+set local statement_timeout = '30s';
 set local lock_timeout = '1s';
 set local client_min_messages = error;
 set local quote_all_identifiers = off;
@@ -27,8 +27,8 @@ select pg_has_role('fencepost_owner', 'usage') as readable \gset
 \else
     \set rows null
 \endif
-select set_config('audit.found', (c.catalogue || jsonb_build_object('rows', :'rows'::jsonb))::text, true)
-    as done
+select set_config('audit.found',
+                  (c.catalogue || jsonb_build_object('rows', :'rows'::jsonb))::text, true) as done
 from (
     :catalogue
 ) as c \gset
@@ -41,7 +41,7 @@ rollback;
 
 begin transaction isolation level repeatable read;
 set local search_path = pg_catalog, pg_temp;
-set local statement_timeout = '10s';
+set local statement_timeout = '30s';
 set local lock_timeout = '1s';
 set local client_min_messages = error;
 \i :probes

@@ -7,10 +7,11 @@
 select f.family as object,
        format('%s functions are open to clients: %s', count(*), f.harm) as found,
        format('revoke execute on function %s from public',
-              string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text)) as remedy
+              string_agg(p.oid::regprocedure::text, ', ' order by p.oid::regprocedure::text))
+           as remedy
 from (
     values
-    ('advisory locks', '^pg_(try_)?advisory_(xact_)?lock', 'they fill the table of locks that all share'),
+    ('advisory locks', '^pg_(try_)?advisory_(xact_)?lock', 'they fill the table of locks'),
     ('large objects', '^(lo_|loread$|lowrite$)', 'they store what no table shows'),
     ('messages in the log of changes', '^pg_logical_emit_message$', 'they forge entries'),
     ('signals', '^pg_(terminate|cancel)_backend$', 'sessions of one role end each other')

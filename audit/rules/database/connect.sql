@@ -7,8 +7,8 @@
 -- Needs: nothing
 select format('database %I', d.datname) as object,
        'PUBLIC has CONNECT' as found,
-       format(E'grant connect on database %1$I to %2$s;\nrevoke connect on database %1$I from public',
-              d.datname, e.groups) as remedy
+       format(E'grant connect on database %1$I to %2$s;\n'
+                  'revoke connect on database %1$I from public', d.datname, e.groups) as remedy
 from pg_catalog.pg_database as d
 cross join pg_catalog.aclexplode(coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))) as a
 cross join lateral (

@@ -11,6 +11,7 @@ select f.name as object,
 from jsonb_each(current_setting('audit.found')::jsonb -> 'functions') as f (name, facts)
 where not (select current_setting('audit.expected')::jsonb) -> 'functions' ? f.name
   and not exists (
-      select from jsonb_object_keys(current_setting('audit.expected')::jsonb -> 'functions') as e (name)
+      select
+      from jsonb_object_keys(current_setting('audit.expected')::jsonb -> 'functions') as e (name)
       where split_part(e.name, '(', 1) = split_part(f.name, '(', 1)
   )

@@ -5,8 +5,8 @@
 -- Needs: nothing
 select o.name as object,
        format('%s has %s WITH GRANT OPTION', g.held[1], g.held[2]) as found,
-       format('revoke grant option for %s on %s %s from %I cascade', lower(g.held[2]), o.kind, o.name,
-              g.held[1]) as remedy
+       format('revoke grant option for %s on %s %s from %I cascade', lower(g.held[2]), o.kind,
+              o.name, g.held[1]) as remedy
 from (
     select k.kind, x.name, x.facts
     from (

@@ -8,14 +8,15 @@ select f.name as object,
        g.name as role,
        format('explain select %s(%s)', split_part(f.name, '(', 1),
               coalesce((
-                  select string_agg(format('null::%s', format_type(t.type, null)), ', ' order by t.place)
+                  select string_agg('null::' || format_type(t.type, null), ', ' order by t.place)
                   from unnest(p.proargtypes::oid[]) with ordinality as t (type, place)
               ), '')) as statement,
        format('revoke execute on function %s from public, %I', f.name, g.name) as remedy
 from jsonb_each(current_setting('audit.found')::jsonb -> 'functions') as f (name, facts)
 join pg_catalog.pg_proc as p on p.prokind = 'f'
 join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-    and f.name = format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid))
+    and f.name = format('%I.%I(%s)', n.nspname, p.proname,
+                        pg_get_function_identity_arguments(p.oid))
 cross join jsonb_array_elements_text(
     current_setting('audit.expected')::jsonb -> 'roles'
 ) as g (name)

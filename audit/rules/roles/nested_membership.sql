@@ -5,7 +5,8 @@
 -- Source: docs/howto/add-a-class.md
 -- Needs: nothing
 select w.member as object,
-       format('it is a member of %s through %s', w."group", array_to_string(w.through, ', ')) as found,
+       format('it is a member of %s through %s', w."group", array_to_string(w.through, ', '))
+           as found,
        format('revoke %I from %I', w.through[cardinality(w.through)], w.member) as remedy
 from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
     as w (member name, "group" name, through name[], inherits boolean, sets boolean)

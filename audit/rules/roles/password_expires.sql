@@ -7,7 +7,8 @@
 select distinct r.rolname as object,
        case when r.rolvaliduntil < now() then format('it was valid until %s', r.rolvaliduntil)
             else 'it has no VALID UNTIL' end as found,
-       format('alter role %I valid until %L', r.rolname, (now() + interval '1 year')::date) as remedy
+       format('alter role %I valid until %L', r.rolname, (now() + interval '1 year')::date)
+           as remedy
 from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
     as w (member name, "group" name, login boolean, inherits boolean, sets boolean)
 join pg_catalog.pg_authid as r on r.rolname = w.member

@@ -5,7 +5,8 @@
 -- Needs: nothing
 select format('PostgreSQL %s.%s', v.major, v.minor) as object,
        format('%s.%s mends what is known', v.major, m.minor) as found,
-       format('-- Install %s.%s or newer and restart; a dump is not needed.', v.major, m.minor) as remedy
+       format('-- Install %s.%s or newer and restart; a dump is not needed.', v.major, m.minor)
+           as remedy
 from (
     select current_setting('server_version_num')::integer / 10000,
            current_setting('server_version_num')::integer % 10000

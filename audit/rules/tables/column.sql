@@ -7,7 +7,8 @@ select format('%s.%I', r.name, c.name) as object,
        coalesce('it is ' || f.said, 'there is no such column') as found,
        case
            when e.said is null then format('alter table %s drop column %I', r.name, c.name)
-           when f.said is null then format('alter table %s add column %I %s', r.name, c.name, e.said)
+           when f.said is null
+           then format('alter table %s add column %I %s', r.name, c.name, e.said)
            else concat_ws(E';\n',
                case when split_part(e.said, ' default ', 1) ~ 'not null' and f.said !~ 'not null'
                     then format('alter table %s alter column %I set not null', r.name, c.name) end,
@@ -16,8 +17,11 @@ select format('%s.%I', r.name, c.name) as object,
                case when nullif(split_part(e.said, ' default ', 2), '')
                              is distinct from nullif(split_part(f.said, ' default ', 2), '')
                     then format('alter table %s alter column %I %s', r.name, c.name,
-                                coalesce('set default ' || nullif(split_part(e.said, ' default ', 2), ''),
-                                         'drop default')) end,
+                                coalesce(
+                                    'set default '
+                                        || nullif(split_part(e.said, ' default ', 2), ''),
+                                    'drop default'
+                                )) end,
                case when regexp_replace(e.said, ' (not null|default|generated).*', '')
                              <> regexp_replace(f.said, ' (not null|default|generated).*', '')
                     then format('alter table %s alter column %I type %s', r.name, c.name,

@@ -16,7 +16,8 @@ select t.name as object,
                        then format('alter type %s drop attribute %I', t.name, c.name)
                        when y.said is null
                        then format('alter type %s add attribute %I %s', t.name, c.name, x.said)
-                       else format('alter type %s alter attribute %I type %s', t.name, c.name, x.said)
+                       else format('alter type %s alter attribute %I type %s', t.name, c.name,
+                                   x.said)
                    end, E';\n')
                from (
                    select jsonb_object_keys(e.facts -> 'columns')

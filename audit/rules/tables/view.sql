@@ -10,4 +10,5 @@ from jsonb_each(current_setting('audit.found')::jsonb -> 'relations') as r (name
 join jsonb_each(current_setting('audit.expected')::jsonb -> 'relations') as e (name, facts)
     on e.name = r.name
 where r.facts ->> 'kind' = 'v'
-  and (r.facts -> 'definition' <> e.facts -> 'definition' or r.facts -> 'columns' <> e.facts -> 'columns')
+  and (r.facts -> 'definition' <> e.facts -> 'definition'
+       or r.facts -> 'columns' <> e.facts -> 'columns')

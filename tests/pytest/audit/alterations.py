@@ -460,6 +460,11 @@ ALTERATIONS = [
         "create table planted.campaign () inherits (ledger.campaign)",
     ),
     Alteration(
+        "tables/published",
+        "ledger.campaign",
+        "create publication planted for table ledger.campaign, planted.notes",
+    ),
+    Alteration(
         "tables/row_security",
         "ledger.campaign",
         "alter table ledger.campaign enable row level security",
@@ -572,6 +577,9 @@ NEUTRAL = {
     "a definer function of somebody else's that clients cannot call": """
         create function planted.own() returns void language sql security definer as '';
         revoke execute on function planted.own() from public
+    """,
+    "a function of somebody else's that clients can call as themselves": """
+        grant usage on schema planted to fencepost_worker
     """,
     "a column of somebody else's": "alter table planted.notes add column more text",
     "a limit of the database's": "alter database {database} set statement_timeout = '10min'",

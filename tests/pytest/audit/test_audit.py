@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -405,18 +406,22 @@ def test_an_audit_does_not_wait_for_a_lock(closed: str) -> None:
     assert took < 30
 
 
-def test_a_probe_that_waits_for_a_lock_is_not_seen(closed: str) -> None:
-    with psycopg.connect(dbname=closed) as other:
-        other.execute("grant usage on schema ledger to fencepost_worker")
-        other.commit()
+def test_a_probe_that_waits_for_a_lock_is_not_seen(
+    closed: str, audit: Any, superuser: Superuser
+) -> None:
+    superuser(closed).execute("grant usage on schema ledger to fencepost_worker")
+    with psycopg.connect(dbname=closed) as connection, psycopg.connect(dbname=closed) as other:
+        with audit.rolled_back(connection, "read only"):
+            report, statements = audit.examine(connection, audit.chosen(["probes/read"]))
         other.execute("lock table ledger.seat in access exclusive mode")
-        found = document(run(None, closed, "--format", "json", "probes/read"))
+        with audit.rolled_back(connection, "read write"):
+            audit.probe(connection, report, statements)
         other.rollback()
 
-    assert found["findings"] == []
-    (unseen,) = found["not_seen"]
-    assert unseen["rule"] == "probes/read"
-    assert unseen["reason"].startswith("1 could not be tried, as explain select from ledger.seat: ")
+    assert report.findings == []
+    ((rule, reason),) = report.not_seen
+    assert rule.id == "probes/read"
+    assert reason.startswith("1 could not be tried, as explain select from ledger.seat: ")
 
 
 # -- after a restore -------------------------------------------------------------------------------
@@ -545,7 +550,8 @@ def test_a_server_of_weak_settings_is_named(major: int, tmp_path: Path) -> None:
     """A cluster of its own, since some settings hold from the server's start."""
     settings = {
         "max_prepared_transactions": "3",
-        "listen_addresses": "127.0.0.42",
+        # One of its own: tests of the other major run beside this one, on the same port.
+        "listen_addresses": "127.{}.{}.{}".format(*secrets.token_bytes(2), 42),
         "log_line_prefix": "%m ",
         "shared_preload_libraries": "pg_stat_statements",
         "full_page_writes": "off",
