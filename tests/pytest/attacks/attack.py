@@ -52,16 +52,6 @@ class Attack:
         return self.name
 
 
-def revoked(pattern: str) -> str:
-    """Return what takes PostgreSQL's own functions of such names from everybody."""
-    return (
-        "do $$ declare f regprocedure; begin for f in select p.oid from pg_proc as p"
-        f" where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '{pattern}'"
-        " loop execute format('revoke execute on function %s from public', f);"
-        " end loop; end $$"
-    )
-
-
 ATTACKS: list[Attack] = []
 MAJORS = (15, 18)
 

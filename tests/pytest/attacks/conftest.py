@@ -124,7 +124,9 @@ def deployed(cast: _Cast, maintenance: Connection, template: str) -> Iterator[tu
 
 
 @pytest.fixture(scope="module")
-def hardened(deployed: tuple[Kernel, str], maintenance: Connection) -> Iterator[tuple[Kernel, str]]:
+def hardened(
+    deployed: tuple[Kernel, str], maintenance: Connection, spares: dict[str, str]
+) -> Iterator[tuple[Kernel, str]]:
     """Yield the same, with what a superuser may deploy over it."""
     kernel, template = deployed
     with _database(maintenance, f"hardened_{secrets.token_hex(4)}", template) as name:
@@ -137,6 +139,10 @@ def hardened(deployed: tuple[Kernel, str], maintenance: Connection) -> Iterator[
             env=os.environ | {"SQITCH_FULLNAME": "postgres", "SQITCH_EMAIL": "postgres@localhost"},
         )
         yield kernel, name
+        if spare := spares.pop("hardened", None):
+            _drop(maintenance, spare)
+    # Its role belongs to the cluster, and other tests count roles.
+    maintenance.execute("drop role if exists fencepost_watchdog")
 
 
 def _people(admin: Connection, names: dict[tuple[str, int], str]) -> None:

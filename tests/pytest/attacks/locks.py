@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.pytest.attacks.attack import Residual, attack, revoked
+from tests.pytest.attacks.attack import Residual, attack
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Scene
@@ -133,7 +133,6 @@ def take_the_advisory_lock(scene: Scene) -> bool:
         "Calls fail with 53200 while the session lasts and succeed as soon as it has ended; "
         "nothing is lost.",
         is_closed=True,
-        measure=revoked("^pg_(try_)?advisory_"),
     ),
 )
 def fill_the_table_of_locks(scene: Scene) -> bool:

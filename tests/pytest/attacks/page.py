@@ -59,8 +59,9 @@ REMAINS = """\
 ## What remains
 
 Anybody who may log in can do these things, whatever was granted; [limits.md](limits.md) has them
-among the other limits. Where a statement is given, a superuser runs it in the ledger's database,
-once; then the attack is run again, and fails. `{worker}` stands for the name of a client's role.
+among the other limits. What is said to be closed by `superuser/` fails once a superuser has
+deployed that plan over the kernel. Where a statement is given, a superuser runs it, once, and the
+attack fails; `{worker}` stands for the name of a client's role. Both are tested.
 """
 
 REMOVED = """\
@@ -115,6 +116,8 @@ def _row(attack: Attack) -> str:
 def _remains(attack: Attack, residual: Residual) -> str:
     limit = residual.limit.lower().replace(" ", "-").replace("'", "")
     text = f"* `{title(attack.name)}` ([{residual.limit}](limits.md#{limit})): {residual.bound}"
+    if residual.is_closed:
+        text += " Closed by `superuser/`."
     if residual.measure:
         text += f"\n\n  ```text\n  {residual.measure}\n  ```\n"
     return text

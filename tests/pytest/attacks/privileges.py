@@ -224,8 +224,6 @@ def read_sizes(scene: Scene) -> bool:
         PASSWORD,
         "It names relations and processes, and no row.",
         is_closed=True,
-        measure="revoke select on pg_locks from public; "
-        "revoke execute on function pg_lock_status() from public",
     ),
 )
 def read_the_locks(scene: Scene) -> bool:
@@ -259,7 +257,6 @@ def read_an_error(scene: Scene) -> bool:
         PASSWORD,
         "The code runs with the client's own privileges, which are to call its functions.",
         is_closed=True,
-        measure="revoke usage on language plpgsql from public",
     ),
 )
 def run_a_block(scene: Scene) -> bool:
@@ -273,11 +270,6 @@ def run_a_block(scene: Scene) -> bool:
         PASSWORD,
         "What it may define concerns objects of its own, of which it can make none.",
         is_closed=True,
-        measure="create function public.no_definitions() returns event_trigger language plpgsql as"
-        " $$ begin if not pg_has_role(session_user, 'fencepost_owner', 'member') then"
-        " raise exception 'not for clients' using errcode = '42501'; end if; end $$;"
-        " create event trigger no_definitions on ddl_command_start"
-        " execute function public.no_definitions()",
     ),
 )
 def define_anything(scene: Scene) -> bool:

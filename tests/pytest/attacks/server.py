@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from tests.pytest.attacks.attack import Residual, attack, core, revoked
+from tests.pytest.attacks.attack import Residual, attack, core
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Scene
@@ -23,7 +23,6 @@ CROWD = 30
         PASSWORD,
         "It fills the disk, and neither touches nor reads the ledger.",
         is_closed=True,
-        measure=revoked("^(lo_|loread|lowrite)"),
     ),
 )
 def store_large_objects(scene: Scene) -> bool:

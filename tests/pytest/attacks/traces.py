@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.pytest.attacks.attack import Residual, attack, revoked
+from tests.pytest.attacks.attack import Residual, attack
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Scene
@@ -52,7 +52,6 @@ def be_refused_and_roll_back(scene: Scene) -> bool:
         "The line's prefix names the role that wrote it, and its CONTEXT is no function of the "
         "kernel; no row of ledger.refusal comes of it.",
         is_closed=True,
-        measure="revoke usage on language plpgsql from public",
     ),
 )
 def forge_a_line_of_the_log(scene: Scene) -> bool:
@@ -78,7 +77,6 @@ def forge_a_line_of_the_log(scene: Scene) -> bool:
         "The record of refusals",
         "Nothing of Fencepost reads such messages.",
         is_closed=True,
-        measure=revoked("^pg_logical_emit_message$"),
     ),
 )
 def forge_a_message_in_the_wal(scene: Scene) -> bool:
