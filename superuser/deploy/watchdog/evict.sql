@@ -85,8 +85,8 @@ begin
           and a.backend_type = 'client backend'
           and a.pid <> pg_backend_pid()
           and a.xact_start <= v_now - p_older_than
-          -- A principal of the ledger: a member of a group that is given the kernel.
-          and not r.rolsuper
+          -- A principal of the ledger: a member of a group that is given the kernel. A superuser
+          -- counts as a member of every role, so also as one of the owner.
           and not pg_has_role(r.oid, 'fencepost_owner', 'member')
           and exists (
               select from pg_catalog.pg_namespace as n

@@ -304,6 +304,8 @@ def test_deploy_with_sqitch(
         for block in blocks(HOWTO / "deploy-with-sqitch.md"):
             if "--chdir superuser" in block.text or block.text.startswith("reaper=>"):
                 superusers.play(block)
+            elif "postgres, template1" in block.text:
+                close_the_other_databases(maintenance, block.text, cluster)
             elif block.text.startswith("-- as postgres"):
                 for statement in scene.put(block.text).split("\n")[1:]:
                     if "create role deployer" not in statement:
@@ -320,8 +322,6 @@ def test_deploy_with_sqitch(
         superusers.shell(revert)
         scene.shell("sqitch revert -y --target db:pg:ledger")
     finally:
-        maintenance.execute("grant connect, temporary on database postgres to public")
-        maintenance.execute("grant connect on database template1 to public")
         for name in ("recipe_ledger", "recipe_ledger_2", "recipe_ledger_3", "recipe_shop"):
             maintenance.execute(f"drop database if exists {name} with (force)".encode())
         maintenance.execute("drop role if exists fencepost_watchdog")
@@ -339,6 +339,19 @@ def test_audit_a_database(stage: MakeStage, tmp_path: Path) -> None:
         scene.play(block)
     assert json.loads((tmp_path / "audit.json").read_text())["format"] == 1
     assert json.loads((tmp_path / "audit.sarif").read_text())["version"] == "2.1.0"
+
+
+def close_the_other_databases(maintenance: Connection, text: str, cluster: Path) -> None:
+    """Do what the recipe says, see that a client does not get in any more, and undo it."""
+    reaper = f"dbname=postgres user=reaper passfile={cluster / 'pass' / 'reaper'}"
+    psycopg.connect(reaper).close()
+    maintenance.execute(text.split("\n", 1)[1].encode())
+    try:
+        with pytest.raises(psycopg.OperationalError, match='denied for database "postgres"'):
+            psycopg.connect(reaper)
+    finally:
+        maintenance.execute("grant connect, temporary on database postgres to public")
+        maintenance.execute("grant connect on database template1 to public")
 
 
 def second_deployer(scene: Stage, text: str, maintenance: Connection, major: int) -> None:

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from fencepost.operations import Store
 from fencepost.session import connect
-from tests.pytest.conftest import Principal
+from tests.pytest.conftest import Principal, copy_privileges
 from tests.pytest.invariants import broken
 from tests.pytest.operations.bank import Bank
 
@@ -129,6 +129,7 @@ def agency(
         sql.Identifier(database), sql.Identifier(template)
     )
     maintenance.execute(run)
+    copy_privileges(maintenance, template, database)
     with ExitStack() as opened:
         people = {}
         for name, group in GROUPS.items():

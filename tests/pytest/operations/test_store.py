@@ -333,15 +333,17 @@ def vars_of(claim: Any) -> dict[str, Any]:
 def account(office: Office) -> Iterator[psycopg.Connection[Any]]:
     """Yield the superuser's connection to a database with a table of the application's."""
     with closing(psycopg.connect(dbname=office.database, autocommit=True)) as connection:
-        connection.execute("create table public.account (balance integer)")
-        connection.execute("insert into public.account values (10)")
-        connection.execute("grant select, update on public.account to public")
+        connection.execute("create schema shop")
+        connection.execute("grant usage on schema shop to public")
+        connection.execute("create table shop.account (balance integer)")
+        connection.execute("insert into shop.account values (10)")
+        connection.execute("grant select, update on shop.account to public")
         yield connection
-        connection.execute("drop table public.account")
+        connection.execute("drop schema shop cascade")
 
 
 def balance(account: psycopg.Connection[Any]) -> int:
-    row = account.execute("select balance from public.account").fetchone()
+    row = account.execute("select balance from shop.account").fetchone()
     assert row is not None
     return int(row[0])
 
@@ -351,7 +353,7 @@ def test_an_effect_in_the_database_and_its_record_are_one_commit(
 ) -> None:
     claim = store.claim("k", "f")
     with store.transaction(claim) as mine:
-        mine.connection.execute("update public.account set balance = balance + 1")
+        mine.connection.execute("update shop.account set balance = balance + 1")
         mine.complete({"balance": 11})
         assert balance(account) == 10
     assert balance(account) == 11
@@ -365,7 +367,7 @@ def test_an_effect_that_raises_leaves_neither(
 
     def effect() -> None:
         with store.transaction(claim) as mine:
-            mine.connection.execute("update public.account set balance = balance + 1")
+            mine.connection.execute("update shop.account set balance = balance + 1")
             mine.connection.execute("select 1 / 0")
 
     with pytest.raises(psycopg.errors.DivisionByZero):
@@ -384,7 +386,7 @@ def test_an_effect_whose_operation_was_taken_over_is_rolled_back(
     while not rival.claim("k", "f").is_owner:
         pass
     with pytest.raises(errors.Stale), store.transaction(claim) as mine:
-        mine.connection.execute("update public.account set balance = balance + 1")
+        mine.connection.execute("update shop.account set balance = balance + 1")
     assert balance(account) == 10
 
 
@@ -394,7 +396,7 @@ def test_a_completion_joins_a_transaction_that_is_there(
     connection = office.connect()
     store = Store(connection, office.campaign_class, kind=KIND, target=TARGET)
     claim = store.claim("k", "f")
-    connection.execute("update public.account set balance = balance + 1")
+    connection.execute("update shop.account set balance = balance + 1")
     with pytest.raises(errors.ConnectionBusy):
         store.complete(claim)
     assert store.complete_here(claim, 1).operation_state == "completed"
@@ -438,7 +440,7 @@ def awaited(office: Office, use: Callable[[AsyncStore, psycopg.AsyncConnection[A
     asyncio.run(main())
 
 
-UPDATE = "update public.account set balance = balance + 1"
+UPDATE = "update shop.account set balance = balance + 1"
 
 
 def test_with_asyncio_an_effect_and_its_record_are_one_commit(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from psycopg import sql
 
-from tests.pytest.plan.sqitch import PROJECT, deploy
+from tests.pytest.plan.sqitch import PROJECT, deploy, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,49 @@ def test_a_second_deployer_needs_the_first(
     deployed = deploy(second, database_of_second)
 
     assert deployed.returncode == 0, deployed.stdout
+
+
+@pytest.mark.parametrize("footing", ["dedicated", "shared"])
+def test_createrole_and_createdb_are_enough(
+    second: Principal, deployer: Principal, maintenance: Connection, major: int, footing: str
+) -> None:
+    """As on a managed service: the deployer makes its database itself."""
+    name = sql.Identifier(second.name)
+    maintenance.execute(sql.SQL("alter role {} createdb").format(name))
+    if major >= 16:  # the groups are there, and another deployer made them
+        with deployer.connect("postgres", autocommit=True) as first:
+            first.execute(sql.SQL("grant fencepost_owner to {} with admin option").format(name))
+    database = f"made_by_{second.name}"
+    connection = second.connect("postgres", autocommit=True)
+    connection.execute(sql.SQL("create database {}").format(sql.Identifier(database)))
+    try:
+        # What comes after the footing is made as fencepost_owner, whoever deploys.
+        deployed = deploy(
+            second, database, "--to", "foundation/footing", "--set", f"footing={footing}"
+        )
+        verified = run(second, database, "verify")
+        reverted = run(second, database, "revert", "-y")
+    finally:
+        connection.execute(sql.SQL("drop database {}").format(sql.Identifier(database)))
+    attributes = maintenance.execute(
+        """
+        select array(
+            select a.name
+            from jsonb_each_text(to_jsonb(r)) as a (name, value)
+            where a.value = 'true' order by 1
+        )
+        from (
+            select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls
+            from pg_roles where rolname = %s
+        ) as r
+        """,
+        (second.name,),
+    ).fetchone()
+
+    assert attributes == (["rolcreatedb", "rolcreaterole"],)
+    assert deployed.returncode == 0, deployed.stdout
+    assert verified.returncode == 0, verified.stdout
+    assert reverted.returncode == 0, reverted.stdout
 
 
 @pytest.mark.parametrize(

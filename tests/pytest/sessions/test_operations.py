@@ -210,9 +210,11 @@ def test_an_effect_in_this_database_and_its_record_are_one(
 ) -> None:
     """The caller's own rows and the completion: both, or neither."""
     ledger, anna, token = started
-    ledger._god.execute("create table public.paid (amount integer)")
-    ledger._god.execute("grant insert on public.paid to public")
-    anna._connection.execute("insert into public.paid values (7)")
+    ledger._god.execute("create schema shop")
+    ledger._god.execute("create table shop.paid (amount integer)")
+    ledger._god.execute("grant usage on schema shop to public")
+    ledger._god.execute("grant insert on shop.paid to public")
+    anna._connection.execute("insert into shop.paid values (7)")
     answer = anna.call("complete_operation", **of("key", token), p_result=Jsonb({"id": 7}))
     assert answer["operation_state"] == "completed"
     ben = ledger.session("worker", 1)
@@ -222,7 +224,7 @@ def test_an_effect_in_this_database_and_its_record_are_one(
 
     told = post(ben, "key")
     ben.commit()
-    paid = ledger.look("select amount from public.paid")
+    paid = ledger.look("select amount from shop.paid")
     if end == "commit":
         assert (told["status"], told["result"], paid) == ("replay", {"id": 7}, [(7,)])
         assert row(ledger, "key") == ("completed", 3)

@@ -114,6 +114,25 @@ def test_who_set_another_role_is_still_who_logged_in(
         connection.execute("create temporary table mine ()")
 
 
+def test_who_calls_a_superuser_s_function_is_still_who_logged_in(
+    database: str, principal: MakePrincipal, superuser: Superuser
+) -> None:
+    client = principal("client", "fencepost_worker")
+    superuser(database).execute(
+        """
+        create schema shop;
+        grant usage on schema shop to public;
+        create function shop.define() returns void language plpgsql security definer
+            as 'begin create table shop.defined (); end';
+        """
+    )
+    superuser(database).execute("select shop.define()")
+    superuser(database).execute("drop table shop.defined")
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"is not for {client.name}"):
+        client.connect(database).execute("select shop.define()")
+
+
 def test_a_replica_s_role_does_not_pass_the_guard(
     database: str, principal: MakePrincipal, superuser: Superuser
 ) -> None:
