@@ -28,9 +28,9 @@ def main(folder: Path, paths: list[str]) -> None:
     seen: list[bytes] = []
     names = ("read", "traced", "connected", "descriptors", "visible")
     done: dict[str, list[str]] = {name: [] for name in names}
-    for path in Path("/proc").glob("[0-9]*/comm"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            done["visible"].append(path.read_text().strip())
+            done["visible"].append((process / "comm").read_text().strip())
     for path in paths:
         with contextlib.suppress(OSError):
             if Path(path).is_socket():
