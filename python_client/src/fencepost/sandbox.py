@@ -86,7 +86,7 @@ class Sandbox:
         said = _run([PROGRAM, "--version"], None).stdout
         version = tuple(int(part) for part in re.findall(r"\d+", said)[:2])
         if version < _NEWEST_MISSING:
-            message = f"{said.strip()} is too old: bubblewrap 0.8 or newer is needed"
+            message = f"{said.strip() or PROGRAM} is too old: bubblewrap 0.8 or newer is needed"
             raise NoSandbox(message)
         tried = _run(
             [*self.wrap(["true"], folder=Path("/"), environment={"PATH": "/usr/bin:/bin"})], account

@@ -26,7 +26,11 @@ _MOST = 1 << 24
 def main(folder: Path, paths: list[str]) -> None:
     """Look everywhere."""
     seen: list[bytes] = []
-    done: dict[str, list[str]] = {"read": [], "traced": [], "connected": [], "descriptors": []}
+    names = ("read", "traced", "connected", "descriptors", "visible")
+    done: dict[str, list[str]] = {name: [] for name in names}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            done["visible"].append((process / "comm").read_text().strip())
     for path in paths:
         with contextlib.suppress(OSError):
             if Path(path).is_socket():

@@ -112,10 +112,11 @@ def test_a_traceback_has_no_connection_string(world: World) -> None:
         "sys.meta_path.insert(0, Finder())\n"
     )
     said = world.start(
-        *("worker", "--once", "--", "true"), environment={"PYTHONPATH": str(spoiled)}
+        *("worker", "--once", "--dsn", f"application_name={MARK}", "--", "true"),
+        environment={"PYTHONPATH": str(spoiled)},
     ).ends(1)
     assert "RuntimeError: planted" in said, "it is the traceback"
-    for hidden in (right, str(who.passfile), world.database, "dbname", "application_name"):
+    for hidden in (right, str(who.passfile), world.database, MARK, "dbname", "connect_timeout"):
         assert hidden not in said, hidden
 
 
