@@ -15,10 +15,10 @@ where p.pronamespace = 'kernel'::regnamespace
 -- Isolation is chosen before the first query, so it takes transactions of their own; nothing is
 -- written in them, and pgTAP's numbering is kept by committing them.
 begin isolation level repeatable read;
-select plan(166);
+select plan(169);
 select is(
-    (select count(*) from pg_temp.every_function), 49::bigint,
-    'ledger.enter guards forty-nine functions of the kernel'
+    (select count(*) from pg_temp.every_function), 50::bigint,
+    'ledger.enter guards fifty functions of the kernel'
 );
 select throws_ok(
     f.call, 'KN111', 'the kernel is called under READ COMMITTED only',

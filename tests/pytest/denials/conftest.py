@@ -47,7 +47,7 @@ def shipped() -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yield a server with the settings of the recipe, but for the folder."""
     with own_server(shipped() | {"log_directory": "log"}) as made:

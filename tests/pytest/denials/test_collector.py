@@ -271,6 +271,7 @@ def test_the_command_says_what_is_wrong(plain_denied: Denied) -> None:
     assert other.returncode == 77
     assert "fencepost_collector" in other.stderr
 
+    denied.tries("worker", WRITES[0])
     said = denied.collects("--state", str(missing / "state.json"), code=75)
     assert "No such file or directory" in said
 
