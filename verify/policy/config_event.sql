@@ -22,6 +22,7 @@ $list$ as constraints, '' as indexes
 select $list$
     config_event_10_append_only before delete or update, each row: tg__append_only
     config_event_20_no_truncate before truncate, each statement: tg__append_only
+    config_event_30_not_by_hand after any write by hand: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
