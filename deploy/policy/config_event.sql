@@ -13,8 +13,10 @@ create table ledger.config_event (
     at              timestamptz not null,
     before          jsonb,
     after           jsonb,
+    token_sha256    bytea,
 
-    constraint config_event_pk primary key (class, config_event_no)
+    constraint config_event_pk primary key (class, config_event_no),
+    constraint config_event_token_uq unique (class, token_sha256)
 );
 
 create trigger config_event_10_append_only
@@ -40,5 +42,7 @@ comment on table ledger.config_event is
     'Who changed a policy, a target, a principal or an enrolment, and from what to what.';
 comment on column ledger.config_event.class is 'The class concerned; empty for a principal.';
 comment on column ledger.config_event.action is 'The kernel function, without its schema.';
+comment on column ledger.config_event.token_sha256 is
+    'Of the token by which the act''s repeat is recognised, where it has one; shown to nobody.';
 
 commit;

@@ -12,8 +12,10 @@ select $list$
     at              timestamp with time zone not null
     before          jsonb
     after           jsonb
+    token_sha256    bytea
 $list$ as columns, $list$
     config_event_pk
+    config_event_token_uq
 $list$ as constraints, '' as indexes
 \gset
 \ir ../_support/assert_table.psql

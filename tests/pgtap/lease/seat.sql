@@ -210,7 +210,8 @@ select testing.must('worker_1', testing.holding(
     'renew', jsonb_build_object('p_token', testing.token('keeps it')), 'parser', 'w_fail'));
 select testing.must('admin_1', testing.on_campaign(
     'set_priority', '{"p_priority": 2}', 'parser', 'w_fail'));
-select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "w_fail"}'));
+select testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+    'p_class', 'w_fail', 'p_token', testing.token('lost'))));
 select is(
     testing.seats('w_fail'), '0 free, 1 held, 0 too many',
     'renewals, priorities and a new epoch leave the seat to its holder'
