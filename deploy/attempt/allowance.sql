@@ -23,8 +23,18 @@ create trigger allowance_10_kept
 create trigger allowance_20_no_truncate
     before truncate on ledger.allowance
     for each statement execute function ledger.tg__append_only();
+create trigger allowance_30_not_by_hand
+    after insert or update or delete or truncate on ledger.allowance
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.allowance enable always trigger allowance_10_kept;
 alter table ledger.allowance enable always trigger allowance_20_no_truncate;
+alter table ledger.allowance enable always trigger allowance_30_not_by_hand;
 
 comment on table ledger.allowance is
     'Outcomes that an admin lets a campaign, and those that inherit from it, submit again.';

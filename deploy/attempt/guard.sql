@@ -84,7 +84,17 @@ create trigger attempt_10_guard
 create trigger attempt_20_no_truncate
     before truncate on ledger.attempt
     for each statement execute function ledger.tg__append_only();
+create trigger attempt_30_not_by_hand
+    after insert or update or delete or truncate on ledger.attempt
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.attempt enable always trigger attempt_10_guard;
 alter table ledger.attempt enable always trigger attempt_20_no_truncate;
+alter table ledger.attempt enable always trigger attempt_30_not_by_hand;
 
 commit;

@@ -78,7 +78,17 @@ create trigger denial_10_guard
 create trigger denial_20_no_truncate
     before truncate on ledger.denial
     for each statement execute function ledger.tg__append_only();
+create trigger denial_30_not_by_hand
+    after insert or update or delete or truncate on ledger.denial
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.denial enable always trigger denial_10_guard;
 alter table ledger.denial enable always trigger denial_20_no_truncate;
+alter table ledger.denial enable always trigger denial_30_not_by_hand;
 
 commit;

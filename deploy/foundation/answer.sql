@@ -132,4 +132,15 @@ insert into ledger.answer (code, kind, name, meaning, remedy) values
      'The call was cancelled, or ran into the session''s statement_timeout.',
      'Repeat the call with the same arguments.');
 
+create trigger answer_10_not_by_hand
+    after insert or update or delete or truncate on ledger.answer
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.answer enable always trigger answer_10_not_by_hand;
+
 commit;

@@ -28,6 +28,17 @@ select exists (
 from pg_catalog.pg_database as d
 where d.datname = current_database();
 
+create trigger origin_10_not_by_hand
+    after insert or update or delete or truncate on ledger.origin
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.origin enable always trigger origin_10_not_by_hand;
+
 reset role;
 
 -- The second lock behind the pinned search_path: who cannot make temporary objects has nothing

@@ -25,4 +25,15 @@ comment on column ledger.seat.kind is
 comment on column ledger.seat.campaign_id is 'The campaign whose holder sits in it; null: free.';
 comment on column ledger.seat.is_surplus is 'Removed as soon as it falls free.';
 
+create trigger seat_10_not_by_hand
+    after insert or update or delete or truncate on ledger.seat
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.seat enable always trigger seat_10_not_by_hand;
+
 commit;

@@ -34,8 +34,18 @@ create trigger checkpoint_10_append_only
 create trigger checkpoint_20_no_truncate
     before truncate on ledger.checkpoint
     for each statement execute function ledger.tg__append_only();
+create trigger checkpoint_30_not_by_hand
+    after insert or update or delete or truncate on ledger.checkpoint
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.checkpoint enable always trigger checkpoint_10_append_only;
 alter table ledger.checkpoint enable always trigger checkpoint_20_no_truncate;
+alter table ledger.checkpoint enable always trigger checkpoint_30_not_by_hand;
 
 comment on table ledger.checkpoint is
     'Digests of the log, each chained to the one before. Kept outside, they show tampering.';

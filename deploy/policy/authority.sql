@@ -30,4 +30,15 @@ comment on column ledger.authority.is_standalone is
 comment on column ledger.authority.attempt_limit is
     'How many such operations an attempt may have; null for no limit.';
 
+create trigger authority_10_not_by_hand
+    after insert or update or delete or truncate on ledger.authority
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.authority enable always trigger authority_10_not_by_hand;
+
 commit;

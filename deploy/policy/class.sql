@@ -111,4 +111,15 @@ comment on column ledger.class.retired_at is
     'When it was retired: nothing opens in it any more; null while it is in use.';
 comment on column ledger.class.epoch is 'Raised after a restore or a failover that lost commits.';
 
+create trigger class_10_not_by_hand
+    after insert or update or delete or truncate on ledger.class
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.class enable always trigger class_10_not_by_hand;
+
 commit;

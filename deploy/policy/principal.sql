@@ -20,4 +20,15 @@ comment on table ledger.principal is
 comment on column ledger.principal.family is
     'The model family, as an admin registered it; a principal never claims one for itself.';
 
+create trigger principal_10_not_by_hand
+    after insert or update or delete or truncate on ledger.principal
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.principal enable always trigger principal_10_not_by_hand;
+
 commit;

@@ -64,4 +64,15 @@ comment on column ledger.target.slot_begun_at is
     'When somebody began the slot that is due; null while nobody has.';
 comment on column ledger.target.quiet_until is 'Until then a red observation opens nothing.';
 
+create trigger target_10_not_by_hand
+    after insert or update or delete or truncate on ledger.target
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.target enable always trigger target_10_not_by_hand;
+
 commit;

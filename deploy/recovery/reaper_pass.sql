@@ -20,4 +20,15 @@ comment on column ledger.reaper_pass.reaped_count is 'How many moves it has made
 comment on column ledger.reaper_pass.locked_count is
     'How many leases that had run out its last pass left, since somebody else had them locked.';
 
+create trigger reaper_pass_10_not_by_hand
+    after insert or update or delete or truncate on ledger.reaper_pass
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
+alter table ledger.reaper_pass enable always trigger reaper_pass_10_not_by_hand;
+
 commit;

@@ -24,8 +24,18 @@ create trigger bundle_10_kept
 create trigger bundle_20_no_truncate
     before truncate on ledger.bundle
     for each statement execute function ledger.tg__append_only();
+create trigger bundle_30_not_by_hand
+    after insert or update or delete or truncate on ledger.bundle
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.bundle enable always trigger bundle_10_kept;
 alter table ledger.bundle enable always trigger bundle_20_no_truncate;
+alter table ledger.bundle enable always trigger bundle_30_not_by_hand;
 
 comment on table ledger.bundle is
     'What is judged of an attempt: made once, by the first verification that is claimed.';

@@ -47,8 +47,18 @@ create trigger verdict_10_kept
 create trigger verdict_20_no_truncate
     before truncate on ledger.verdict
     for each statement execute function ledger.tg__append_only();
+create trigger verdict_30_not_by_hand
+    after insert or update or delete or truncate on ledger.verdict
+    for each statement
+    when (
+        current_user <> 'fencepost_owner'
+        or session_user = 'fencepost_owner'
+        or current_setting('role') = 'fencepost_owner'
+    )
+    execute function ledger.tg__not_by_hand();
 alter table ledger.verdict enable always trigger verdict_10_kept;
 alter table ledger.verdict enable always trigger verdict_20_no_truncate;
+alter table ledger.verdict enable always trigger verdict_30_not_by_hand;
 
 comment on table ledger.verdict is
     'What a verifier found of an attempt, one row per verification lease that was used.';

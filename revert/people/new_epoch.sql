@@ -4,6 +4,6 @@ begin;
 set local search_path = pg_catalog, pg_temp;
 set local role fencepost_owner;
 
-drop function kernel.new_epoch(text, text);
+drop function kernel.new_epoch(text, uuid, text);
 
 commit;

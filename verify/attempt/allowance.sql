@@ -21,6 +21,7 @@ $list$ as constraints, '' as indexes
 select $list$
     allowance_10_kept before delete or update, each row: tg__kept_with_campaign
     allowance_20_no_truncate before truncate, each statement: tg__append_only
+    allowance_30_not_by_hand after any write by hand: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -18,6 +18,7 @@ $list$ as arguments \gset
 select $list$
     denial_10_guard before insert or delete or update, each row: tg_denial__guard
     denial_20_no_truncate before truncate, each statement: tg__append_only
+    denial_30_not_by_hand after any write by hand: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -27,6 +27,7 @@ $list$ as constraints, '' as indexes
 select $list$
     checkpoint_10_append_only before delete or update, each row: tg__append_only
     checkpoint_20_no_truncate before truncate, each statement: tg__append_only
+    checkpoint_30_not_by_hand after any write by hand: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

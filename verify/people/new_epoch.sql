@@ -5,6 +5,7 @@ begin;
 \set function kernel.new_epoch
 select $list$
     p_class  text
+    p_token  uuid
     p_reason text default null::text
 $list$ as arguments \gset
 \set returns kernel.receipt

@@ -12,8 +12,10 @@ select $list$
     at              timestamp with time zone not null
     before          jsonb
     after           jsonb
+    token_sha256    bytea
 $list$ as columns, $list$
     config_event_pk
+    config_event_token_uq
 $list$ as constraints, '' as indexes
 \gset
 \ir ../_support/assert_table.psql
@@ -22,6 +24,7 @@ $list$ as constraints, '' as indexes
 select $list$
     config_event_10_append_only before delete or update, each row: tg__append_only
     config_event_20_no_truncate before truncate, each statement: tg__append_only
+    config_event_30_not_by_hand after any write by hand: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

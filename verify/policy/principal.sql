@@ -17,7 +17,9 @@ $list$ as constraints, '' as indexes
 \ir ../_support/assert_table.psql
 
 \set relation ledger.principal
-\set triggers ''
+select $list$
+    principal_10_not_by_hand after any write by hand: tg__not_by_hand
+$list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
 rollback;

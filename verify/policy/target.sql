@@ -33,7 +33,9 @@ $list$ as indexes
 \ir ../_support/assert_table.psql
 
 \set relation ledger.target
-\set triggers ''
+select $list$
+    target_10_not_by_hand after any write by hand: tg__not_by_hand
+$list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 
 rollback;

@@ -42,7 +42,8 @@ select testing.must('admin_1', testing.on_campaign('park', '{"p_reason": "wait"}
 select testing.must('admin_1', testing.on_campaign('redrive'));
 select testing.claim_verification();
 select testing.judge('accepted');
-select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "fix"}'));
+select testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+    'p_class', 'fix', 'p_token', testing.token('lost'))));
 select testing.clock_passes('1 day');
 select testing.observed(false, p_summary => 'red again');
 select testing.claim(p_worker => 'worker_2');

@@ -138,7 +138,8 @@ reset session authorization;
 
 -- == a new epoch ==================================================================================
 
-select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "ship"}'));
+select testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+    'p_class', 'ship', 'p_token', testing.token('lost'))));
 select testing.open('after', 'ship');
 -- As after a restore: transactions are numbered anew, and lower than before.
 select testing.tamper('ledger.campaign_event', $$

@@ -1,7 +1,7 @@
 -- kernel.new_epoch begins a new epoch of a class, to be called after a restore.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(61);
+select plan(66);
 
 select testing.callable_by('kernel.new_epoch', 'admin');
 
@@ -21,7 +21,8 @@ grant select on testing.before to public;
 
 set local session authorization admin_1;
 select results_eq(
-    format('select * from kernel.new_epoch(p_class => %L, p_reason => %L)', b.class, 'restored'),
+    format('select * from kernel.new_epoch(p_class => %L, p_token => %L, p_reason => %L)', b.class,
+           testing.token('lost'), 'restored'),
     format($$ values ('ok'::text, false, false, 'epoch 1'::text, %L::text, null::bigint,
                       null::bigint, null::text, null::timestamptz, null::text) $$, b.class),
     format('answers ok, with the epoch, where a campaign is %s', b.stood)
@@ -128,7 +129,8 @@ select testing.clock_passes('1 day');
 select testing.act('sensor_1', $$ select * from kernel.begin_observation(
     p_class => 'fix', p_target => 'seen', p_token => testing.token('seen')) $$)
     ->> 'number' as number \gset
-select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "fix"}'));
+select testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+    'p_class', 'fix', 'p_token', testing.token('lost'))));
 select is(
     testing.must('sensor_1', format($$ select * from kernel.report_observation(
         p_class => 'fix', p_target => 'seen', p_number => %s, p_token => testing.token('seen'),
@@ -159,8 +161,9 @@ select results_eq(
 );
 reset session authorization;
 select is(
-    testing.must('admin_1', testing.call('new_epoch', '{"p_class": "in_leased"}')) ->> 'note',
-    'epoch 2', 'called twice it begins two'
+    testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+        'p_class', 'in_leased', 'p_token', testing.token('lost again')))) ->> 'note',
+    'epoch 2', 'another token begins another'
 );
 select is(
     testing.generation('parser', 'in_leased'), 2003::bigint, 'with a thousand more for each'
@@ -171,10 +174,35 @@ select is(
     'which no change of the policy takes back'
 );
 
+-- == it is begun once =============================================================================
+
+create role admin_2 login;
+grant fencepost_admin to admin_2;
+set local session authorization admin_1;
+select testing.duplicate(
+    format('select * from kernel.new_epoch(p_class => %L, p_token => %L, p_reason => %L)',
+           'in_leased', testing.token('lost'), r.reason),
+    format('repeated it begins none, %s', r.what)
+)
+from (values ('restored', 'also after the next'), ('so it is said now', 'whatever the reason'))
+    as r (reason, what);
+select is(
+    (select n.note from kernel.new_epoch('in_leased', testing.token('lost')) as n), 'epoch 1',
+    'and is told the one that it began'
+);
+set local session authorization admin_2;
+select testing.refused(
+    format('select * from kernel.new_epoch(p_class => %L, p_token => %L)', 'in_leased',
+           testing.token('lost')),
+    'not_holder', 'another admin''s token begins none'
+);
+reset session authorization;
+
 -- == who may, and misuse ==========================================================================
 
 select testing.refused(
-    format('select * from kernel.new_epoch(p_class => %L)', c.class), 'forbidden',
+    format('select * from kernel.new_epoch(p_class => %L, p_token => %L)', c.class,
+           testing.token('x')), 'forbidden',
     format('is forbidden to a superuser in %s', c.class)
 )
 from unnest(array['fix', 'no-such-class']) as c (class);
@@ -182,18 +210,20 @@ select testing.ledger_digest(true) as before \gset
 set local session authorization admin_1;
 select testing.raises(m.call, m.code, null, 'wants ' || m.what)
 from (values
-    ('select * from kernel.new_epoch(p_class => null)', 'KN101', 'a class'),
-    ('select * from kernel.new_epoch(p_class => ''Fix'')', 'KN102', 'the name of one'),
-    ('select * from kernel.new_epoch(p_class => ''no-such-class'')', 'KN106', 'one that there is'),
-    ('select * from kernel.new_epoch(p_class => ''fix'', p_reason => '' '')', 'KN102',
+    ('select * from kernel.new_epoch(null, gen_random_uuid())', 'KN101', 'a class'),
+    ('select * from kernel.new_epoch(''fix'', null)', 'KN101', 'a token'),
+    ('select * from kernel.new_epoch(''Fix'', gen_random_uuid())', 'KN102', 'the name of one'),
+    ('select * from kernel.new_epoch(''no-such-class'', gen_random_uuid())', 'KN106',
+     'one that there is'),
+    ('select * from kernel.new_epoch(''fix'', gen_random_uuid(), '' '')', 'KN102',
      'a reason that says something'),
-    (format('select * from kernel.new_epoch(p_class => ''fix'', p_reason => %L)',
+    (format('select * from kernel.new_epoch(''fix'', gen_random_uuid(), %L)',
             repeat('x', 4097)), 'KN103', 'one of 4096 bytes at most')
 ) as m (call, code, what);
 select is(testing.ledger_digest(true), :'before', 'has written nothing');
 select set_config('transaction_read_only', 'on', true);
 select testing.raises(
-    $$ select * from kernel.new_epoch(p_class => 'fix') $$, 'KN112', null,
+    $$ select * from kernel.new_epoch('fix', gen_random_uuid()) $$, 'KN112', null,
     'wants a transaction that may write'
 );
 reset session authorization;

@@ -27,7 +27,8 @@ from (values
                                 "p_duty": "worker"}')),
     (6, testing.call('pause', '{"p_class": "new", "p_reason": "wait"}')),
     (7, testing.call('resume', '{"p_class": "new"}')),
-    (8, testing.call('new_epoch', '{"p_class": "new"}')),
+    (8, testing.call('new_epoch', jsonb_build_object(
+        'p_class', 'new', 'p_token', testing.token('lost')))),
     (9, testing.call('authorise', '{"p_class": "new", "p_duty": "worker", "p_kind": "git.push",
                                     "p_target": "x*"}')),
     (10, testing.call('deauthorise', '{"p_class": "new", "p_duty": "worker", "p_kind": "git.push",

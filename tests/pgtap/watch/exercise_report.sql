@@ -200,7 +200,7 @@ begin
             perform testing.open('lexer', p_class);
             perform testing.open('linter', p_class);
             perform testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
-                'p_class', p_class)));
+                'p_class', p_class, 'p_token', gen_random_uuid())));
         when 'define_class' then
             perform testing.must('admin_1', testing.call('define_class', jsonb_build_object(
                 'p_class', p_class)));

@@ -18,7 +18,8 @@ select testing.leased();
 select testing.pushed('started') as push \gset
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap('fix') $$);
-select testing.must('admin_1', testing.call('new_epoch', '{"p_class": "fix"}'));
+select testing.must('admin_1', testing.call('new_epoch', jsonb_build_object(
+    'p_class', 'fix', 'p_token', testing.token('lost'))));
 select testing.must('admin_1', testing.resolving(
     'failed', '{"p_reason": "fenced off, and not there"}', :'push'));
 set local session authorization auditor_1;

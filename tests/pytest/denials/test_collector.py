@@ -189,6 +189,7 @@ def test_the_state_saves_the_work(denied: Denied) -> None:
         god.execute("alter table ledger.denial disable trigger all; delete from ledger.denial")
         god.execute("alter table ledger.denial enable always trigger denial_10_guard")
         god.execute("alter table ledger.denial enable always trigger denial_20_no_truncate")
+        god.execute("alter table ledger.denial enable always trigger denial_30_not_by_hand")
     told = denied.tries("sensor", WRITES[0])
     denied.collects("--state", str(state))
     assert denied.recorded() == told

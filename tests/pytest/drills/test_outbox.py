@@ -12,6 +12,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -221,7 +222,7 @@ def test_a_restore_that_lost_what_was_delivered(
         inbox.execute("insert into event (key, class, campaign, event_no, line) "
                       "values ('drill/0/1/5', 'drill', 1, 5, 'lost')")  # fmt: skip
 
-    stage.admin("new_epoch", p_class=stage.klass, p_reason="restored")
+    stage.admin("new_epoch", p_class=stage.klass, p_token=uuid4(), p_reason="restored")
     reader.catches_up()
 
     assert reader.ask("select key from event where event_no = 5 order by number") == [
@@ -253,7 +254,7 @@ def test_a_restore_into_another_server(reader: Reader, stage: Stage, superuser: 
     reader.catches_up()
     assert not (reader.folder / "inbox").exists(), "as far as it knows they are under way"
 
-    stage.admin("new_epoch", p_class=stage.klass, p_reason="restored")
+    stage.admin("new_epoch", p_class=stage.klass, p_token=uuid4(), p_reason="restored")
     reader.catches_up()
 
     reader.has_everything_in_order()
@@ -277,7 +278,7 @@ def test_commits_out_of_order_and_a_reader_that_dies_again_and_again(
         reader.is_killed_anywhere()
         for session in reversed(late):
             session.commit()
-    stage.admin("new_epoch", p_class=stage.klass, p_reason="one more")
+    stage.admin("new_epoch", p_class=stage.klass, p_token=uuid4(), p_reason="one more")
     moves(stage, campaigns[0], 1, generation=1000)
     reader.catches_up()
 
@@ -290,7 +291,9 @@ def test_pages_end_anywhere(stage: Stage, reader: Reader) -> None:
     """Also in the middle of what one transaction did."""
     stage.define_target("another")
     both = [stage.open(), stage.open("another")]
-    stage.admin("new_epoch", p_class=stage.klass, p_reason="two events in one transaction")
+    stage.admin(
+        "new_epoch", p_class=stage.klass, p_token=uuid4(), p_reason="two events in one transaction"
+    )
     with psycopg.connect(
         stage.person("auditor").conninfo(stage.database), autocommit=True
     ) as auditor:

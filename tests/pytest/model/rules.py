@@ -215,6 +215,7 @@ class Rules:
     is_paused: bool = False
     resumed_at: int | None = None
     epoch: int = 0
+    epochs: dict[int, tuple[str, int]] = field(default_factory=dict)
     campaigns: list[Campaign] = field(default_factory=list)
     refusals: int = 0
 
@@ -921,9 +922,15 @@ class Rules:
             return repeated
         raise Refused("illegal")
 
-    def new_epoch(self) -> Answer:
+    def new_epoch(self, principal: str, token: int) -> Answer:
         """Put everybody who held something in the time that was lost behind the fence."""
+        begun = self.epochs.get(token)
+        if begun is not None:
+            if begun[0] != principal:
+                raise Refused("not_holder")
+            return Answer(duplicate=True, note=f"epoch {begun[1]}")
         self.epoch += 1
+        self.epochs[token] = principal, self.epoch
         for campaign in self.campaigns:
             if campaign.is_open:
                 campaign.generation += 1000

@@ -997,9 +997,12 @@ class Life(RuleBasedStateMachine):
             lambda c, g, who: model.allow_repeat(c, g, who, fingerprint),
         )
 
-    @move(call=calls)
-    def new_epoch(self, *, call: Call) -> None:
-        self.step("hugo", call, "new_epoch", {}, self.model.new_epoch)
+    @move(person=admins, call=calls, old=pick)
+    def new_epoch(self, *, person: str, call: Call, old: int) -> None:
+        known = sorted(self.model.epochs)
+        token = known[old % len(known)] if known and old % 3 else self.token()
+        given: dict[str, object] = {"p_token": UUID(int=token)}
+        self.step(person, call, "new_epoch", given, lambda: self.model.new_epoch(person, token))
 
     @move(call=calls, is_paused=st.sampled_from([True, False, False]))
     def pause(self, *, call: Call, is_paused: bool) -> None:

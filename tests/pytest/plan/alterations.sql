@@ -203,6 +203,21 @@ triggers (key, statement) as (
         select format('alter trigger %I on %s rename to drifted', g.tgname, t.name)
         from pg_trigger as g where g.tgrelid = t.oid and not g.tgisinternal
         union all
+        select format('%s; alter table %s enable always trigger %I',
+                      regexp_replace(replace(pg_get_triggerdef(g.oid), 'CREATE TRIGGER',
+                                             'CREATE OR REPLACE TRIGGER'),
+                                     'WHEN \(.*\) EXECUTE',
+                                     format('WHEN (%s) EXECUTE', w.condition)),
+                      t.name, g.tgname)
+        from pg_trigger as g
+        cross join (values
+            ('false'),
+            ('current_user <> ''fencepost_owner'''),
+            ('current_user <> ''fencepost_owner'' or session_user = ''fencepost_owner'' '
+             'or current_setting(''role'') = ''FENCEPOST_OWNER''')
+        ) as w (condition)
+        where g.tgrelid = t.oid and not g.tgisinternal and g.tgqual is not null
+        union all
         select format('alter table %s disable trigger all', t.name)
         where exists (select from pg_trigger as g where g.tgrelid = t.oid)
         union all
@@ -291,13 +306,17 @@ foundation (key, statement) as (
 
 -- What the deployment wrote into its tables. A trigger that stands in the way is put back at once.
 data (key, statement) as (
-    select 'r ledger.answer', format('delete from ledger.answer where code = %L', a.code)
+    select 'r ledger.answer', format(
+        'alter table ledger.answer disable trigger answer_10_not_by_hand; '
+        '%s where code = %L; '
+        'alter table ledger.answer enable always trigger answer_10_not_by_hand', w.what, a.code)
     from ledger.answer as a
-    union all
-    select 'r ledger.answer', format('update ledger.answer set %s where code = %L', w.what, a.code)
-    from ledger.answer as a
-    cross join (values ('name = ''drifted'''), ('meaning = ''''')) as w (what)
-    where a.kind <> 'outcome' or w.what not like 'name%'
+    cross join (values
+        ('delete from ledger.answer'),
+        ('update ledger.answer set name = ''drifted'''),
+        ('update ledger.answer set meaning = ''''')
+    ) as w (what)
+    where a.kind <> 'outcome' or w.what not like '%name%'
     union all
     select 'r ledger.transition', format(
         'alter table ledger.transition disable trigger transition_10_append_only; '
@@ -315,7 +334,10 @@ data (key, statement) as (
     -- The table's own constraints do not let the others in.
     where w.what not like '%lease =%'
     union all
-    select 'r ledger.origin', 'delete from ledger.origin'
+    select 'r ledger.origin',
+           'alter table ledger.origin disable trigger origin_10_not_by_hand; '
+           'delete from ledger.origin; '
+           'alter table ledger.origin enable always trigger origin_10_not_by_hand'
 )
 
 select key, statement from privileges

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 import psycopg
-from psycopg.pq import DiagnosticField, ExecStatus, Format
+from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
 from psycopg.types.json import Jsonb
 
 from tests.pytest.sessions.conftest import moved
@@ -61,6 +61,7 @@ class Said(NamedTuple):
 
     code: str
     is_raised: bool = False
+    is_duplicate: bool = False
     message: str = ""
     detail: str = ""
     hint: str = ""
@@ -218,7 +219,7 @@ class Legal:
                     "p_exit_code": 0,
                 },
             ),
-            "new_epoch": ("admin", reason),
+            "new_epoch": ("admin", reason | {"p_token": uuid4()}),
             "next_due": ("worker", {}),
             "open_campaign": ("admin", reason | {"p_target": target, "p_token": uuid4()}),
             "outdate": ("verifier", promoting | reason),
@@ -342,13 +343,17 @@ class Legal:
         """Return the arguments of a function's legal call, with *other* in their places."""
         return self._arguments[function] | other
 
-    def link(self, duty: str) -> PGconn:
+    def connection(self, duty: str) -> psycopg.Connection[tuple[object, ...]]:
         """Return the connection of a duty's principal."""
-        link = self._links.get(duty)
-        if link is None:
-            link = self.ledger.person(duty).connect(self.ledger.database, autocommit=True)
-            self._links[duty] = link
-        return link.pgconn
+        known = self._links.get(duty)
+        if known is None:
+            known = self.ledger.person(duty).connect(self.ledger.database, autocommit=True)
+            self._links[duty] = known
+        return known
+
+    def link(self, duty: str) -> PGconn:
+        """Return what libpq has of that connection."""
+        return self.connection(duty).pgconn
 
     def call(
         self,
@@ -358,9 +363,10 @@ class Legal:
         *,
         transaction: str = "read committed, read write",
     ) -> Said:
-        """Call a function in a transaction that stays open."""
+        """Call a function in a transaction that stays open: the one that is, or a new one."""
         link = self.link(duty)
-        link.exec_(f"begin isolation level {transaction}".encode())
+        if link.transaction_status == TransactionStatus.IDLE:
+            link.exec_(f"begin isolation level {transaction}".encode())
         named = ", ".join(f"{name} => ${i}" for i, name in enumerate(arguments, start=1))
         types = {p.name: p.type for p in self.functions[function].parameters}
         values: list[bytes | None] = []
@@ -380,7 +386,10 @@ class Legal:
             columns = [result.fname(column) for column in range(result.nfields)]
             if b"outcome" not in columns or result.ntuples == 0:
                 return Said("answered")
-            return Said((result.get_value(0, columns.index(b"outcome")) or b"").decode())
+            return Said(
+                (result.get_value(0, columns.index(b"outcome")) or b"").decode(),
+                is_duplicate=result.get_value(0, columns.index(b"duplicate")) == b"t",
+            )
 
         def field(which: DiagnosticField) -> str:
             return (result.error_field(which) or b"").decode(errors="replace")
@@ -397,3 +406,10 @@ class Legal:
     def end(self, duty: str, how: str = "rollback") -> None:
         """End the open transaction of a duty's principal."""
         self.link(duty).exec_(how.encode())
+
+    def elsewhere(self, database: str) -> None:
+        """Make all further calls in another database."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+        self.ledger.database = database

@@ -89,7 +89,7 @@ UNFENCED = {
     "expire_operations": (set[str](), FINDS),
     "prune": (set[str](), FINDS),
     "prune_operations": (set[str](), FINDS),
-    "new_epoch": (set[str](), "raises every generation of the class, whichever it is"),
+    "new_epoch": ({"p_token"}, "raises every generation of the class, whichever it is"),
     "dismiss": (set[str](), "takes what the principal holds, under whichever generation"),
     "enrol": (set[str](), GOVERNS),
     "authorise": (set[str](), GOVERNS),

@@ -87,7 +87,7 @@ def changes(ledger: Ledger) -> Callable[[Session, random.Random], str]:
             }  # fmt: skip
             session.finished("define_class", p_policy=Jsonb(policy))
         elif act < 8:
-            session.finished("new_epoch")
+            session.finished("new_epoch", p_token=uuid4())
         else:
             duty = chance.choice(["worker", "verifier"])
             given = {"p_principal": ledger.person(duty).name, "p_duty": duty}

@@ -110,7 +110,7 @@ def test_a_new_epoch_goes_on_where_the_old_one_ended(ledger: Ledger, auditor: Co
     reader = Reader(auditor, ledger.klass)
 
     worker.call("release", **held)
-    begins = ledger.background(lambda: admin.done("new_epoch"))
+    begins = ledger.background(lambda: admin.done("new_epoch", p_token=uuid4()))
     ledger.wait_until_blocked(admin, worker)
     reader.look()
     worker.commit()
@@ -132,7 +132,7 @@ def test_a_reader_resumes_after_a_restore(ledger: Ledger, auditor: Connection) -
     reader = Reader(auditor, ledger.klass)
     assert reader.look() == 1
     reader.at = (0, "9000000000")  # as far as it had come before the server was set back
-    ledger.admin.done("new_epoch")
+    ledger.admin.done("new_epoch", p_token=uuid4())
     assert reader.look() == 1
     assert reader.at[0] == 1
 
@@ -179,7 +179,7 @@ def test_nothing_is_missed_and_nothing_read_twice(ledger: Ledger, auditor: Conne
     while time.monotonic() < until and not errors:
         reader.look()
         if epochs < 2 and time.monotonic() > until - 4 + epochs:
-            ledger.admin.done("new_epoch")
+            ledger.admin.done("new_epoch", p_token=uuid4())
             epochs += 1
     over.set()
     for thread in threads:

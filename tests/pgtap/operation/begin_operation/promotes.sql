@@ -82,9 +82,11 @@ select testing.refused(
 );
 reset session authorization;
 -- An authority that kernel.authorise would not have granted.
+alter table ledger.authority disable trigger authority_10_not_by_hand;
 insert into ledger.authority
     (class, duty, kind, target, is_standalone, granted_at, granted_by)
 values ('moved', 'verifier', 'git.push', '/srv/parser.git#refs/heads/*', false, now(), 'postgres');
+alter table ledger.authority enable always trigger authority_10_not_by_hand;
 select is(
     testing.told('verifier_1', testing.moving(jsonb_build_object(
         'p_kind', 'git.push', 'p_target', '/srv/parser.git#refs/heads/' || p.ref,

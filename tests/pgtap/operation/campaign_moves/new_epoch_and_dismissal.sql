@@ -17,8 +17,9 @@ declare
     v_key   text := testing.staged(v_class, p_state, p_operation);
 begin
     return testing.after_the(
-        'admin_1', format('select * from kernel.new_epoch(%L, %L)', v_class, 'restored'), v_class,
-        v_key
+        'admin_1', format('select * from kernel.new_epoch(%L, %L, %L)', v_class,
+                          testing.token(v_class), 'restored'),
+        v_class, v_key
     );
 end
 $fn$;
@@ -55,7 +56,7 @@ select testing.class('restored');
 select testing.allows_operations('restored');
 select testing.posted(s.state, 'one ' || s.state, 'restored')
 from unnest(array['pending', 'started', 'completed', 'unknown']) as s (state);
-select testing.must('admin_1', $$ select * from kernel.new_epoch('restored') $$);
+select testing.must('admin_1', $$ select * from kernel.new_epoch('restored', testing.token('lost')) $$);
 select is(
     (testing.operation('one ' || k.state, 'restored')).state, k.after,
     format('in a new epoch one without a campaign that was %s is %s', k.state, k.after)
@@ -68,7 +69,7 @@ select testing.class('kept', '{"promotes": true}');
 select testing.allows_operations('kept');
 select testing.promoting('parser', 'kept');
 select testing.promotion_is('completed', 'parser', 'kept') as key \gset
-select testing.must('admin_1', $$ select * from kernel.new_epoch('kept') $$);
+select testing.must('admin_1', $$ select * from kernel.new_epoch('kept', testing.token('lost')) $$);
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap('kept') $$);
 select testing.clock_passes('1 hour');

@@ -146,7 +146,7 @@ begin
     end loop;
 end
 $do$;
-select testing.must('admin_1', $$ select * from kernel.new_epoch('fix') $$);
+select testing.must('admin_1', $$ select * from kernel.new_epoch('fix', testing.token('lost')) $$);
 select testing.clock_passes('15 minutes');
 select testing.must('reaper_1', $$ select * from kernel.reap('fix') $$);
 select testing.clock_passes('1 hour');

@@ -109,7 +109,8 @@ select matches(
 );
 select is(testing.reaps('busy'), 'nothing', 'then nothing is new');
 
--- Only another session can lock a lease; that one was is written by hand here.
+-- Only another session can lock a lease; that one was is written by hand here, and below.
+alter table ledger.reaper_pass disable trigger reaper_pass_10_not_by_hand;
 update ledger.reaper_pass set locked_count = 1 where class = 'busy';
 select is(
     testing.reaps('busy'), 'something', 'another number of locked leases is noted at once'
