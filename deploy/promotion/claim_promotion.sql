@@ -74,7 +74,8 @@ begin
         return;
     end if;
 
-    -- Looked for unlocked first: a claim that finds nothing locks nothing and writes nothing.
+    -- Looked for unlocked first: a claim that finds nothing locks nothing and writes nothing. In
+    -- order, or the index by phase_since would do, which holds what is not due as well.
     v_now := ledger.clock();
     perform
     from ledger.campaign as c
@@ -83,6 +84,7 @@ begin
       and c.next_attempt_at <= v_now
       and ledger.judge_bar(c.class, c.campaign_id, c.attempt_count, c.separate_family) is null
       and not ledger.is_place_taken(c)
+    order by c.next_attempt_at, c.campaign_id
     limit 1;
     if not found then
         return;

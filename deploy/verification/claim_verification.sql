@@ -52,7 +52,8 @@ begin
         return;
     end if;
 
-    -- Looked for unlocked first: a claim that finds nothing locks nothing and writes nothing.
+    -- Looked for unlocked first: a claim that finds nothing locks nothing and writes nothing. In
+    -- order, or the index by phase_since would do, which holds what is not due as well.
     v_now := ledger.clock();
     perform
     from ledger.campaign as c
@@ -60,6 +61,7 @@ begin
       and c.state = 'attempted'
       and c.next_attempt_at <= v_now
       and ledger.judge_bar(c.class, c.campaign_id, c.attempt_count, c.separate_family) is null
+    order by c.next_attempt_at, c.campaign_id
     limit 1;
     if not found then
         return;

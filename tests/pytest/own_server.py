@@ -1,8 +1,4 @@
-"""A server that some tests have for themselves: one that may crash, or has its own settings.
-
-Whoever makes one, in a fixture ``server``, imports the fixtures below in place of those of their
-name: databases and principals are then made on it.
-"""
+"""A server that some tests have for themselves: one that crashes, notifies no more, or logs."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,18 +24,24 @@ if TYPE_CHECKING:
 
     from tests.pytest.conftest import Connection
 
-_TELL = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
+MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
+SMALL_FROM = 17
+"""Before this major the queue has eight gigabytes and cannot be made smaller."""
 
 
 @dataclass
 class Server:
-    """A server of its own; it goes when its tests are done."""
+    """The server; it goes when the tests are done."""
 
     folder: Path
     template: str
 
+    def crash_and_start(self) -> None:
+        """Stop it without a checkpoint, as a crash does, and start it again."""
+        self.restart("immediate")
+
     def restart(self, mode: str = "fast") -> None:
-        """Stop it, and start it again; ``immediate`` stops it as a crash does."""
+        """Stop it in that mode, and start it again."""
         data = self.folder / "data"
         copies = list((self.folder / "programs").glob("*/*/bin"))
         programs = shutil.which("pg_ctl", path=str(copies[0]) if copies else None)
@@ -59,17 +61,36 @@ class Server:
             **as_owner,
         )
 
+    def copy(self, maintenance: Connection) -> str:
+        """Return a new copy of the database in which the plan is deployed."""
+        name = f"test_{secrets.token_hex(4)}"
+        maintenance.execute(
+            sql.SQL("create database {} template {} owner deployer").format(
+                sql.Identifier(name), sql.Identifier(self.template)
+            )
+        )
+        copy_privileges(maintenance, self.template, name)
+        return name
+
 
 @contextmanager
-def own_server(settings: Mapping[str, str]) -> Iterator[Server]:
-    """Yield a server with these settings, the kernel deployed in its database ``apart``.
+def running(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Run a server, by default with the smallest queue there is, on which transactions can prepare.
 
-    Meanwhile libpq's variables name that server.
+    Until it ends, the environment leads to it.
+
+    :param settings: others in place of these two.
     """
+    major = os.environ["FENCEPOST_MAJOR"]
+    if settings is None:
+        settings = {"max_prepared_transactions": "2"}
+        if int(major) >= SMALL_FROM:
+            settings["max_notify_queue_pages"] = "64"
     chosen = [f"--set={name}={value}" for name, value in {"fsync": "off", **settings}.items()]
+    tell = "import json, os; print(json.dumps(dict(os.environ)), flush=True); input()"
     command = [
-        *(str(PROJECT / "tools" / "with-postgres"), os.environ["FENCEPOST_MAJOR"], *chosen),
-        *("--", sys.executable, "-c", _TELL),
+        *(str(PROJECT / "tools" / "with-postgres"), major, *chosen),
+        *("--", sys.executable, "-c", tell),
     ]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool,
@@ -84,33 +105,11 @@ def own_server(settings: Mapping[str, str]) -> Iterator[Server]:
         tool.communicate("\n")
 
 
-@pytest.fixture
-def cluster(server: Server) -> Path:
-    """Return the folder of this server."""
-    return server.folder
-
-
-@pytest.fixture
-def maintenance(server: Server) -> Iterator[Connection]:
-    """Yield a connection for the fixtures' own use."""
-    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
-        yield connection
-
-
-@pytest.fixture
-def made_roles() -> list[str]:
-    """Return a list for what nobody has to drop."""
-    return []
-
-
-@pytest.fixture
-def scratch_database(server: Server, maintenance: Connection) -> str:
-    """Return a copy of the template."""
-    name = f"test_{secrets.token_hex(4)}"
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(server.template)
-        )
-    )
-    copy_privileges(maintenance, server.template, name)
-    return name
+def fill_the_queue(god: Connection) -> None:
+    """Notify until no more can be."""
+    try:
+        for number in range(MOST_PAGES):
+            god.execute("select pg_notify('crowd', rpad(%s, 7900, '.'))", (str(number),))
+    except psycopg.errors.ProgramLimitExceeded:
+        return
+    pytest.fail(f"{MOST_PAGES} pages did not fill it")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,15 +12,14 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from . import clock
-from .errors import KernelUnfit, Retry, ServerUnreachable
+from .errors import KernelUnfit, Retry
 from .interrupt import Interrupt
+from .persistence import Persistence
 from .role import Role
 from .session import connect
 
 T = TypeVar("T")
 
-_RETRIES = 8
 _HURRY = timedelta(seconds=10)
 _SECRETS = ("password", "sslpassword")
 _DEFAULTS = {
@@ -135,41 +133,23 @@ class Link:
         :raises ServerUnreachable: the server did not come back in that time.
         :raises Retry: the answer was still *retry* after several calls.
         """
-        lost_at: float | None = None
-        retries = losses = 0
-        told = ""
+        persistence = Persistence(self._tell)
         with self._lock:
             while True:
                 try:
                     result = function(self._connected())
-                except Retry:
-                    retries += 1
-                    if retries >= _RETRIES:
-                        raise
-                    _pause(min(2.0, 0.05 * 2**retries), unless)
+                except Retry as error:
+                    wait = persistence.after_retry(error)
                 except psycopg.OperationalError as error:
                     if self._connection is not None and not self._connection.closed:
                         raise
                     self.drop()
-                    losses += 1
                     self.losses += 1
-                    lost_at = clock.now() if lost_at is None else lost_at
-                    if told != str(error):
-                        told = str(error)
-                        self._tell(f"connection lost, trying again: {error}")
-                    if losses == 1:
-                        continue
-                    longest = hurry if unless else patience
-                    wait = min(5.0, 0.1 * 2**losses)
-                    if longest is not None and (
-                        clock.now() + wait > lost_at + longest.total_seconds()
-                    ):
-                        raise ServerUnreachable(str(error)) from error
-                    _pause(wait, unless)
+                    wait = persistence.after_loss(error, hurry if unless else patience)
                 else:
-                    if losses:
-                        self._tell("connection is back")
+                    persistence.has_succeeded()
                     return result
+                _pause(wait, unless)
 
     def _connected(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
@@ -184,8 +164,6 @@ class Link:
 
 
 def _pause(seconds: float, unless: Interrupt | None) -> None:
-    """Wait for about *seconds*, each time another while, so that many do not come at once."""
-    seconds *= random.uniform(0.5, 1.5)  # noqa: S311 - not a secret
     if unless is None or unless:
         time.sleep(seconds)
     else:

@@ -8,7 +8,6 @@ heard for a while: :func:`fencepost.polling.poll` does.
 from __future__ import annotations
 
 import os
-import random
 import select
 import threading
 from collections.abc import Callable
@@ -22,20 +21,21 @@ import psycopg
 from . import clock
 from .connection import Link
 from .errors import KernelError, ServerUnreachable
+from .hearing import (
+    CHECK,
+    IS_LISTENING,
+    LISTEN,
+    WHICH_SESSION,
+    Hearing,
+    NotHeard,
+    classes_to_wake,
+    is_meant,
+    require_listening,
+    require_own_session,
+)
 from .interrupt import Interrupt
 from .records import Receipt
 from .role import Role
-
-CHANNEL = "fencepost"
-
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
-_CHECK = 60.0
-_WAKING = {"ready", "attempted", "accepted"}
-
-
-class _NotHeard(Exception):
-    """Nothing can be heard over this connection, though it stands."""
 
 
 class Doorbell:
@@ -61,7 +61,7 @@ class Doorbell:
     ) -> None:
         self._connect = connect
         self._class = campaign_class
-        self._tell = tell
+        self._hearing = Hearing(tell)
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._done = Interrupt()
         self._thread = threading.Thread(target=self._run, name="doorbell", daemon=True)
@@ -95,59 +95,39 @@ class Doorbell:
         return self._bell in select.select(watched, [], [], max(0.0, seconds))[0]
 
     def _run(self) -> None:
-        pauses = 0
-        said = ""
         while not self._done:
-            begun = clock.now()
+            self._hearing.begins()
             try:
                 with closing(self._connect()) as connection:
                     self._listen(connection)
-                    if said:
-                        self._tell("the doorbell is heard again")
-                        said = ""
+                    self._hearing.is_there()
                     # Whatever rang before is gone: look once now.
                     os.eventfd_write(self._bell, 1)
                     self._hear(connection)
-            except _NotHeard as error:
-                self._tell(f"no doorbell: {error}")
+            except NotHeard as error:
+                self._hearing.is_given_up(error)
                 return
             except (psycopg.Error, OSError) as error:
-                if not self._done and said != str(error):
-                    said = str(error)
-                    self._tell(f"the doorbell is not heard, looking all the same: {error}")
-            # One that stood for a while was no part of the trouble before.
-            pauses = 0 if clock.now() - begun > _LONGEST_PAUSE else pauses + 1
-            self._done.wait(pause(pauses))
+                if not self._done:
+                    self._hearing.is_lost(error)
+            self._done.wait(self._hearing.until_next())
 
     def _listen(self, connection: psycopg.Connection[Any]) -> None:
-        row = connection.execute("select pg_catalog.pg_backend_pid()").fetchone()
-        if row is None or row[0] != connection.info.backend_pid:
-            raise _NotHeard("there is a pooler before the server, and LISTEN is lost in it")
-        connection.execute("listen fencepost")
+        require_own_session(connection.execute(WHICH_SESSION).fetchone(), connection.info)
+        connection.execute(LISTEN)
 
     def _hear(self, connection: psycopg.Connection[Any]) -> None:
         """Take off what comes until the end, and look now and then whether anything can come."""
-        check_at = clock.now() + _CHECK
+        check_at = clock.now() + CHECK
         while not self._done:
             watched = [connection.fileno(), self._done.fileno()]
             select.select(watched, [], [], max(0.0, check_at - clock.now()))
             for notify in connection.notifies(timeout=0):
-                if notify.channel == CHANNEL and notify.payload == self._class:
+                if is_meant(notify, self._class):
                     os.eventfd_write(self._bell, 1)
             if clock.now() >= check_at:
-                row = connection.execute(
-                    "select count(*) from pg_catalog.pg_listening_channels() as c (name)"
-                    " where c.name = 'fencepost'"
-                ).fetchone()
-                if row is None or row[0] != 1:
-                    raise psycopg.OperationalError("this session does not listen any more")
-                check_at = clock.now() + _CHECK
-
-
-def pause(count: int) -> float:
-    """Return how long to wait before the connection is made again for the *count*-th time."""
-    longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(count, 10))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
+                require_listening(connection.execute(IS_LISTENING).fetchone())
+                check_at = clock.now() + CHECK
 
 
 class Ring(Protocol):
@@ -168,7 +148,7 @@ def ring(link: Link, *receipts: Receipt, tell: Callable[[str], None] = lambda _:
 
     :param receipts: what the call answered; where nobody can go on, nothing is rung.
     """
-    for name in sorted({str(r.campaign_class) for r in receipts if r.state in _WAKING}):
+    for name in classes_to_wake(receipts):
         try:
             link.call(
                 lambda connection, name=name: Role(connection).ring(name),  # type: ignore[misc]

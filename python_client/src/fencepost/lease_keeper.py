@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,13 +10,11 @@ from typing import Any
 
 import psycopg
 
-from . import clock
 from .connection import Link
-from .errors import KernelError, Retry, ServerUnreachable
+from .errors import KernelError, ServerUnreachable
+from .hold import Hold
 from .interrupt import Interrupt
 from .records import Lease
-
-_LAST_TRY = 3.0
 
 Renew = Callable[[psycopg.Connection[Any], Lease], Lease]
 
@@ -25,9 +22,7 @@ Renew = Callable[[psycopg.Connection[Any], Lease], Lease]
 class LeaseKeeper:
     """Renews a lease at a third of what is left of it, in a thread of its own.
 
-    It sets *interrupt* when the kernel says that the lease is lost, or when it has run out by this
-    machine's own clock while the server could not be reached: somebody else may hold the campaign
-    then.
+    It sets *interrupt* when the lease is lost, as :class:`fencepost.hold.Hold` says.
 
     :param link: the connection; the keeper uses it only while nobody else does.
     :param renew: calls ``kernel.renew`` for a lease.
@@ -40,10 +35,8 @@ class LeaseKeeper:
     def __init__(self, link: Link, renew: Renew, lease: Lease, interrupt: Interrupt) -> None:
         self._link = link
         self._renew = renew
-        self._lease = lease
+        self._hold = Hold(lease)
         self._interrupt = interrupt
-        self._is_lost = False
-        self._asking_since: float | None = None
         self._done = Interrupt()
         self._thread = threading.Thread(target=self._keep, name="lease keeper", daemon=True)
 
@@ -67,55 +60,41 @@ class LeaseKeeper:
     @property
     def lease(self) -> Lease:
         """The lease as last renewed."""
-        return self._lease
+        return self._hold.lease
 
     @property
     def is_lost(self) -> bool:
         """Whether the lease is known, or must be taken, to be lost."""
         self.check()
-        return self._is_lost
+        return self._hold.why_lost is not None
 
     @property
     def why_lost(self) -> str | None:
         """What the kernel said of it, or that nothing was heard."""
-        return self._interrupt.reason if self._is_lost else None
+        return self._interrupt.reason if self._hold.why_lost is not None else None
 
     def check(self) -> None:
         """Look whether the lease has run out by this machine's clock. Cheap; call it often."""
-        time, since = clock.now(), self._asking_since
-        if self._is_lost or self._done or time < self._lease.runs_out_at or since is None:
-            return
-        # A process that slept past the expiry may ask once more: an expired lease that nobody
-        # took can be renewed. One that has been asking in vain since before must not go on.
-        if since <= self._lease.runs_out_at or time - since > _LAST_TRY:
-            self._lose("it ran out, and the server could not be reached")
+        if not self._done and self._hold.has_run_out():
+            self._lose()
 
-    def _lose(self, why: str) -> None:
-        self._is_lost = True
-        self._interrupt.set(f"{self.LOST}: {why}")
+    def _lose(self) -> None:
+        self._interrupt.set(f"{self.LOST}: {self._hold.why_lost}")
 
     def _keep(self) -> None:
-        while not self._done.wait(self._until_next()):
-            self._asking_since = clock.now()
-            left = self._lease.runs_out_at - self._asking_since
+        while not self._done.wait(self._hold.until_next()):
             try:
-                self._lease = self._link.call(
-                    lambda connection: self._renew(connection, self._lease),
-                    patience=timedelta(seconds=left if left > 0 else _LAST_TRY),
+                lease = self._link.call(
+                    lambda connection: self._renew(connection, self._hold.lease),
+                    patience=self._hold.asks(),
                     unless=self._done,
                     hurry=timedelta(0),
                 )
-            except (Retry, ServerUnreachable) as error:
-                if clock.now() >= self._lease.runs_out_at:
-                    self._lose(f"it ran out, and could not be renewed: {error}")
+            except (KernelError, ServerUnreachable, psycopg.Error) as error:
+                if self._done:
                     return
-            except (KernelError, psycopg.Error) as error:
-                if not self._done:
-                    self._lose(str(error))
-                return
-            self._asking_since = None
-
-    def _until_next(self) -> float:
-        """Return how long to wait: a third of what is left, a little less or more."""
-        left = self._lease.runs_out_at - clock.now()
-        return max(0.1, left / 3 * random.uniform(0.9, 1.0))  # noqa: S311 - not a secret
+                if self._hold.failed(error):
+                    self._lose()
+                    return
+            else:
+                self._hold.renewed(lease)

@@ -1,7 +1,7 @@
 -- What holds of every function, table, type and view, so that no single one's test must repeat it.
 
 begin;
-select plan(19);
+select plan(21);
 
 create temporary view every_function as
 select p.oid::regprocedure as signature, p.*, n.nspname, l.lanname,
@@ -92,6 +92,16 @@ select is_empty(
        where p.proowner = 'fencepost_owner'::regrole
          and p.pronamespace not in ('kernel'::regnamespace, 'ledger'::regnamespace) $$,
     'nothing of the kernel''s stands in any other schema, public least of all'
+);
+select is_empty(
+    $$ select c.oid::regclass::text from pg_class as c
+       where c.relowner = 'fencepost_owner'::regrole
+         and (c.relkind in ('p', 'I') or c.relispartition) $$,
+    'no table is partitioned'
+);
+select ok(
+    not pg_has_role('fencepost_owner', 'pg_signal_backend', 'member'),
+    'the owner may end nobody''s session'
 );
 select is_empty(
     $$ select f.signature, a.name

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -257,8 +257,8 @@ class World:
         return [path.name for path in self.folder.glob("fencepost-*")]
 
 
-@pytest.fixture(scope="session")
-def people(cluster: Path, made_roles: list[str]) -> Iterator[dict[str, Principal]]:
+@contextmanager
+def everybody(made_roles: list[str]) -> Iterator[dict[str, Principal]]:
     """Yield a principal for each duty; every database enrols them anew."""
     with ExitStack() as opened:
         found = {}
@@ -272,6 +272,13 @@ def people(cluster: Path, made_roles: list[str]) -> Iterator[dict[str, Principal
             )
             made_roles.append(name)
             found[duty] = Principal(name, Path(done.stdout.strip()), opened)
+        yield found
+
+
+@pytest.fixture(scope="session")
+def people(cluster: Path, made_roles: list[str]) -> Iterator[dict[str, Principal]]:
+    """Yield everybody."""
+    with everybody(made_roles) as found:
         yield found
 
 

@@ -24,7 +24,13 @@ from fencepost import (
     Verifier,
     Worker,
 )
+from fencepost.async_connection import AsyncLink
+from fencepost.async_doorbell import AsyncDoorbell
+from fencepost.async_lease_keeper import AsyncLeaseKeeper
+from fencepost.connection import Link
+from fencepost.doorbell import Doorbell
 from fencepost.errors import KernelError, Misuse, Refused, Retry
+from fencepost.lease_keeper import LeaseKeeper
 from fencepost.operations import Store
 from fencepost.server_log import Denial
 
@@ -158,3 +164,22 @@ def test_the_async_classes_have_the_same_surface(
     assert surface(plain) == surface(waiting)
     for name, method in inspect.getmembers(waiting, inspect.isfunction):
         assert inspect.iscoroutinefunction(method) != name.startswith("_")
+
+
+@pytest.mark.parametrize(
+    ("plain", "waiting", "own"),
+    [
+        (Link, AsyncLink, set[str]()),
+        (Doorbell, AsyncDoorbell, set[str]()),
+        # A thread that works is told, and looks itself; a task is cancelled.
+        (LeaseKeeper, AsyncLeaseKeeper, {"check", "LOST"}),
+    ],
+)
+def test_what_waits_in_the_background_has_both_forms(
+    plain: type[object], waiting: type[object], own: set[str]
+) -> None:
+    def surface(kind: type[object]) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert surface(waiting) == surface(plain) - own
+    assert own <= surface(plain)

@@ -18,7 +18,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from fencepost import Forbidden, Reaper, Worker, doorbell
+from fencepost import Forbidden, Reaper, Worker, hearing
 from fencepost.attempt import Attempts
 from fencepost.connection import Link
 from fencepost.console import Console
@@ -209,7 +209,7 @@ def test_who_finds_no_server_does_not_look_more_often_and_comes_back(
 
 def test_the_pause_before_the_next_try_doubles_up_to_half_a_minute() -> None:
     for count, longest in [(1, 1), (2, 2), (3, 4), (6, 30), (1_000_000, 30)]:
-        pauses = [doorbell.pause(count) for _ in range(500)]
+        pauses = [hearing.pause(count) for _ in range(500)]
         assert longest / 2 <= min(pauses) < longest * 0.6
         assert longest * 0.9 < max(pauses) <= longest
 

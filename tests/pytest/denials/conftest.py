@@ -16,22 +16,12 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.pytest.conftest import PROJECT
-from tests.pytest.own_server import (
-    Server,
-    cluster,
-    made_roles,
-    maintenance,
-    own_server,
-    scratch_database,
-)
+from tests.pytest.own_server import Server, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.pytest.conftest import Connection, MakePrincipal, Principal
-
-# Databases and principals are made on this folder's server.
-__all__ = ["cluster", "made_roles", "maintenance", "scratch_database"]
 
 HOWTO = PROJECT / "docs" / "howto" / "record-denied-writes.md"
 DUTIES = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collector")
@@ -50,8 +40,36 @@ def shipped() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yield a server with the settings of the recipe, but for the folder."""
-    with own_server(shipped() | {"log_directory": "log"}) as made:
+    with running(shipped() | {"log_directory": "log"}) as made:
         yield made
+
+
+# In place of the fixtures of that name: databases and principals are made on this server.
+
+
+@pytest.fixture(scope="module")
+def cluster(server: Server) -> Path:
+    """Return the folder of this server."""
+    return server.folder
+
+
+@pytest.fixture
+def maintenance(server: Server) -> Iterator[Connection]:
+    """Yield a connection for the fixtures' own use; a test may restart the server."""
+    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def made_roles() -> list[str]:
+    """Return a list for what nobody has to drop."""
+    return []
+
+
+@pytest.fixture
+def scratch_database(server: Server, maintenance: Connection) -> str:
+    """Return a copy of the template."""
+    return server.copy(maintenance)
 
 
 @dataclass

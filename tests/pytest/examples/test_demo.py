@@ -196,7 +196,7 @@ def test_interrupted_it_stops_everybody(cluster: Path, tmp_path: Path, sample: P
         stderr=subprocess.PIPE,
         text=True,
     ) as played:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while not running(for_long) and played.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
         assert running(for_long)

@@ -14,34 +14,51 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.pytest.own_server import (
-    Server,
-    cluster,
-    made_roles,
-    maintenance,
-    own_server,
-    scratch_database,
-)
+from tests.pytest.own_server import SMALL_FROM, fill_the_queue, running
 from tests.pytest.sessions.conftest import Ledger, Session
 from tests.pytest.sessions.life import LIFE, SUBMISSION, accepts, life, observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from tests.pytest.conftest import MakePrincipal, Superuser
-
-# Databases and principals are made on this file's server.
-__all__ = ["cluster", "made_roles", "maintenance", "scratch_database"]
-
-MOST_PAGES = 400  # a notification of this length takes one; the smallest queue has 64
+    from tests.pytest.conftest import Connection, MakePrincipal, Superuser
+    from tests.pytest.own_server import Server
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """Yield a server with the smallest queue there is, on which transactions can be prepared."""
-    small = {"max_notify_queue_pages": "64"} if int(os.environ["FENCEPOST_MAJOR"]) >= 17 else {}
-    with own_server({"max_prepared_transactions": "2", **small}) as made:
+    """Yield the server."""
+    with running() as made:
         yield made
+
+
+# In place of the fixtures of that name: databases and principals are made on this server.
+
+
+@pytest.fixture
+def cluster(server: Server) -> Path:
+    """Return the folder of this server."""
+    return server.folder
+
+
+@pytest.fixture
+def maintenance(server: Server) -> Iterator[Connection]:
+    """Yield a connection for the fixtures' own use."""
+    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def made_roles() -> list[str]:
+    """Return a list for what nobody has to drop."""
+    return []
+
+
+@pytest.fixture
+def scratch_database(server: Server, maintenance: Connection) -> str:
+    """Return a copy of the template."""
+    return server.copy(maintenance)
 
 
 # -- what came due while everything was down -------------------------------------------------------
@@ -79,7 +96,7 @@ def test_what_came_due_meanwhile_fires_on_the_first_pass(ledger: Ledger, server:
     ledger.person("reaper")
 
     before = ledger.dump()
-    server.restart("immediate")
+    server.crash_and_start()
     ledger.look_again()
     assert ledger.dump() == before
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
@@ -150,8 +167,7 @@ def test_no_call_of_a_life_notifies(
 def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     """A session listens and then idles in a transaction: what is sent stays in the queue for it.
 
-    Before PostgreSQL 17 the queue has eight gigabytes and cannot be made smaller; there the life is
-    led with that session in its way, and the queue is not full.
+    Where the queue cannot be made small, the life is led with that session in its way.
     """
     ledger.stop_clock()
     major = int(os.environ["FENCEPOST_MAJOR"])
@@ -159,8 +175,9 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
     with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as listener:
         listener.execute("listen fencepost")
         listener.execute("begin")
-        if major >= 17:
-            fill_the_queue(ledger)
+        if major >= SMALL_FROM:
+            with closing(psycopg.connect(dbname=ledger.database, autocommit=True)) as god:
+                fill_the_queue(god)
             worker.rows("ring")
             with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="NOTIFY queue"):
                 worker.commit()
@@ -182,13 +199,3 @@ def test_a_full_queue_stops_the_bell_and_nothing_else(ledger: Ledger) -> None:
         worker.finished("ring")
         heard = next(listener.notifies())
     assert (heard.channel, heard.payload) == ("fencepost", ledger.klass)
-
-
-def fill_the_queue(ledger: Ledger) -> None:
-    """Notify until no more can be."""
-    try:
-        for number in range(MOST_PAGES):
-            ledger.look("select pg_notify('crowd', rpad(%s, 7900, '.'))::text", str(number))
-    except psycopg.errors.ProgramLimitExceeded:
-        return
-    pytest.fail(f"{MOST_PAGES} pages did not fill it")

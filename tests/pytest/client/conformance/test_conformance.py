@@ -189,6 +189,19 @@ def test_everybody_asks_for_version_classes_and_what_is_due(room: Room) -> None:
     assert timedelta(minutes=9) < due <= timedelta(minutes=10)
 
 
+@pytest.mark.parametrize("way", ["sync", "async"], indirect=True)
+def test_no_call_needs_a_search_path(room: Room) -> None:
+    """What a pooler may have left in a session: a path that leads to nothing."""
+    for connection in room.connections:
+        connection.execute("set search_path = nowhere")
+    lease, bundle = room.verifying()
+    assert room.worker.next_due(room.klass) is None
+    assert room.accept(lease, bundle).state == "promoting"
+    room.verifier.renew(lease)
+    assert room.klass in room.reaper.classes()
+    assert room.reaper.reap(room.klass) == []
+
+
 def test_a_ring_is_heard_by_who_listens(room: Room, superuser: Superuser) -> None:
     listener = superuser(room.way.database)
     listener.execute("listen fencepost")
