@@ -265,6 +265,22 @@ def test_what_a_client_writes_is_no_line(log: Log, before: str) -> None:
             assert [denial.line_no for denial in found][-2:] == [3, 4], (place, text)
 
 
+def test_what_a_client_writes_in_the_line_after_a_cut_is_no_line(log: Log) -> None:
+    """Reading begins again in the middle of its text, where quotes are doubled, or missing."""
+    record = csv_line(9, user='"victim"', statement='"x"', location='"aclcheck_error"')
+    for forged in (json_line(9, user='"victim"'), record):
+        for text in (forged.decode(), forged.decode().replace('"', "")):
+            log.path.write_bytes(b"")
+            broken = log.line(1)[: log.line(1).index(b"denied")]
+            log.write(broken, log.line(3, statement=quoted(log, f"\n{text}")), log.line(4))
+            found = [
+                (denial.role, denial.line_no)
+                for page in server_log.pages(log.path, Position(), database="ledger")
+                for denial in page.denials
+            ]
+            assert found == [("anna", 4)], text
+
+
 def test_of_a_very_long_line_the_beginning_is_read(log: Log) -> None:
     for text in ("x" * 3_000_000, '"\n' * 1_000_000, "é\\" * 1_000_000):
         log.path.write_bytes(b"")

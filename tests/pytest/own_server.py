@@ -110,9 +110,9 @@ def cluster(server: Server) -> Path:
     return server.folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def maintenance(server: Server) -> Iterator[Connection]:
-    """Yield a connection for the fixtures' own use."""
+    """Yield a connection for the fixtures' own use; a test may restart the server."""
     with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
         yield connection
 

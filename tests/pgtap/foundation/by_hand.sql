@@ -23,10 +23,10 @@ select testing.must('auditor_1', testing.call('checkpoint', '{"p_class": "ship"}
 select testing.act('worker_elsewhere', testing.call('claim', jsonb_build_object(
     'p_class', 'fix', 'p_token', gen_random_uuid()
 )));
-select testing.must('collector_1', format(
-    'select * from kernel.report_denial(''a.1'', 1, %L, ''worker_1'', ''42501'', ''permission denied'')',
-    ledger.clock()
-));
+select testing.must('collector_1', testing.call('report_denial', jsonb_build_object(
+    'p_session_id', '6a9632e4.1f', 'p_line_no', '1', 'p_denied_at', testing.clock(),
+    'p_role', 'worker_1', 'p_sqlstate', '42501', 'p_message', 'permission denied for table seat'
+)));
 
 create view testing.ledger_table as
 select c.oid::regclass as name, c.relname
@@ -156,7 +156,7 @@ $fn$;
 
 create role keyboard login superuser;
 grant fencepost_owner, fencepost_worker, fencepost_verifier, fencepost_sensor, fencepost_reaper,
-    fencepost_admin, fencepost_auditor to keyboard;
+    fencepost_admin, fencepost_auditor, fencepost_collector to keyboard;
 grant usage on schema ledger to stranger;
 grant all on all tables in schema ledger to stranger;
 grant select on all tables in schema testing to public;

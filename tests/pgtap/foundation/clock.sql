@@ -30,9 +30,10 @@ select is_empty(
        where p.pronamespace = 'kernel'::regnamespace
          and t.type in ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype,
                         'time'::regtype, 'timetz'::regtype)
-         -- A page goes on after the row before, of which the ledger told the time; a line of the
-         -- server's log has one, by the server's clock.
-         and p.oid not in ('kernel.list_operations'::regproc, 'kernel.report_denial'::regproc) $$,
+         -- A page goes on after the row before, of which the ledger told the time.
+         and p.oid <> 'kernel.list_operations'::regproc
+         -- When the server's log says that it was; the kernel's own time stands beside it.
+         and p.oid <> 'kernel.report_denial'::regproc $$,
     'ledger.clock has no rival: no function of the kernel takes a time from its caller'
 );
 select is_empty(

@@ -189,6 +189,7 @@ def test_the_state_saves_the_work(denied: Denied) -> None:
         god.execute("alter table ledger.denial disable trigger all; delete from ledger.denial")
         god.execute("alter table ledger.denial enable always trigger denial_10_guard")
         god.execute("alter table ledger.denial enable always trigger denial_20_no_truncate")
+        god.execute("alter table ledger.denial enable always trigger denial_30_not_by_hand")
     told = denied.tries("sensor", WRITES[0])
     denied.collects("--state", str(state))
     assert denied.recorded() == told
@@ -271,6 +272,7 @@ def test_the_command_says_what_is_wrong(plain_denied: Denied) -> None:
     assert other.returncode == 77
     assert "fencepost_collector" in other.stderr
 
+    denied.tries("worker", WRITES[0])
     said = denied.collects("--state", str(missing / "state.json"), code=75)
     assert "No such file or directory" in said
 
