@@ -18,8 +18,6 @@ from tests.pytest.attacks.page import page
 from tests.pytest.conftest import PROJECT
 from tests.pytest.invariants import broken
 
-SUPERUSER = PROJECT / "superuser"
-
 if TYPE_CHECKING:
     from tests.pytest.attacks.conftest import MakeScene
     from tests.pytest.attacks.kernels import Kernel
@@ -82,7 +80,6 @@ def test_a_superusers_measure_closes_it(
 CLOSED = [attack for attack in ATTACKS if attack.residual is not None and attack.residual.is_closed]
 
 
-@pytest.mark.skipif(not SUPERUSER.is_dir(), reason="there is nothing for a superuser to deploy")
 @pytest.mark.parametrize("attack", CLOSED, ids=_ids)
 def test_what_a_superuser_deploys_closes_it(attack: Attack, scene_of: MakeScene) -> None:
     with scene_of("hardened") as scene:
