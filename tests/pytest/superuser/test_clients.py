@@ -197,6 +197,8 @@ def test_migrations_go_on(database: str, deployer: Principal, superuser: Superus
 
     assert functions(superuser(database)) == before
     assert "Verify successful" in sqitch(deployer, database, "verify")
+    # As the first changes of the plan do, before they become the owner.
+    deployer.connect(database).execute("do $do$ begin end $do$")
 
 
 def functions(connection: Connection) -> set[str]:
