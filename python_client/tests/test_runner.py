@@ -315,3 +315,10 @@ def test_discarding_what_was_made_unremovable(tmp_path: Path) -> None:
     supervisor.discard(folder)
     assert not folder.exists()
     assert outside.exists()
+
+
+def test_what_a_command_starts_to_clear_up_has_its_time(tmp_path: Path) -> None:
+    script = "trap 'sleep 1 && echo cleared; exit 3' TERM; while :; do sleep 0.1; done"
+    found = run(tmp_path, "sh", "-c", script, limit=0.5, grace=10)
+    assert found.timed_out
+    assert b"cleared" in found.tail

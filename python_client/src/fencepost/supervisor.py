@@ -261,21 +261,21 @@ class Supervisor:
         if self._bounds.is_wrapped:
             # At its end everything in it is killed: what is in it is to have its time.
             told.add(self._command)
-        look_at = 0.0
+        left = descendants(os.getpid())
         deadline = time.monotonic() + grace
         while not is_alone(self._reap) and time.monotonic() < deadline:
-            if time.monotonic() >= look_at:
-                # More than once: a look misses who was started in the midst of it.
-                left = [process for process in descendants(os.getpid()) if process not in told]
-                send(signal.SIGTERM, left)
-                send(signal.SIGCONT, left)
-                told.update(left)
-                look_at = time.monotonic() + 0.25
+            left = [process for process in left if process not in told]
+            send(signal.SIGTERM, left)
+            send(signal.SIGCONT, left)
+            told.update(left)
             watched = [self._wake_read] + ([] if self._control is None else [self._control])
             # Not only when woken: a grandchild's end is told to its parent, not to this process.
             ready = select.select(watched, [], [], min(0.05, grace))[0]
             if self._control in ready:
                 deadline = min(deadline, time.monotonic() + self._asked())
+            # The look missed who was started in the midst of it, and whose parent has ended by now.
+            # What a command starts to clear up has a parent, and its time.
+            left = _children()
         if not is_alone(self._reap):
             self._killed = True
             kill_all(self._reap)
