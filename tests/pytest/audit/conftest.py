@@ -14,7 +14,7 @@ from tests.pytest.conftest import PROJECT, tool
 if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, Principal
 
-GROUPS = ("sensor", "worker", "verifier", "reaper", "admin", "auditor")
+GROUPS = ("sensor", "worker", "verifier", "reaper", "admin", "auditor", "collector")
 
 
 class Audit(Protocol):

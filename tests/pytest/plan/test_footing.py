@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The footing stands when the schemas do; what comes after it has no part in it.
 FOOTING = ("--to", "foundation/footing")
 SHARED = (*FOOTING, "--set", "footing=shared")
-GROUPS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor")
+GROUPS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collector")
 
 
 @pytest.fixture
