@@ -246,11 +246,12 @@ WHILE = (
 
 @pytest.fixture
 def scene(world: World, superuser: Superuser, principal: MakePrincipal) -> Scene:
-    """Return a class with nothing to do, and somebody who is in no group."""
+    """Return a class with nothing to do, and somebody who is in no group, but was let in."""
     god = superuser(world.database)
     god.execute(f"alter database {world.database} set track_functions = 'all'".encode())
-    stranger = principal("stranger").connect(world.database, autocommit=True)
-    return Scene(world, god, stranger)
+    stranger = principal("stranger")
+    god.execute(f"grant connect on database {world.database} to {stranger.name}".encode())
+    return Scene(world, god, stranger.connect(world.database, autocommit=True))
 
 
 @pytest.mark.parametrize("fault", [*WHILE, *BEFORE], ids=lambda fault: fault.__name__)

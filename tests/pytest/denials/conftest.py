@@ -47,7 +47,7 @@ def shipped() -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """Yield a server with the settings of the recipe, but for the folder."""
     with own_server(shipped() | {"log_directory": "log"}) as made:
@@ -84,11 +84,18 @@ class Denied:
         wait_for(is_set, f"{name} = {value}")
 
     def newest(self) -> Path:
-        """Return the file that the server writes now."""
-        ((name,),) = self.maintenance.execute(
-            "select pg_current_logfile(current_setting('log_destination'))"
-        ).fetchall()
-        return self.server.folder / "data" / str(name)
+        """Return the file that the server writes now, once there is one in its present format."""
+        names: list[str] = []
+
+        def is_there() -> bool:
+            ((name,),) = self.maintenance.execute(
+                "select pg_current_logfile(current_setting('log_destination'))"
+            ).fetchall()
+            names.extend([name] if name else [])
+            return bool(names)
+
+        wait_for(is_there, "a log in this format")
+        return self.server.folder / "data" / names[0]
 
     def rotate(self) -> None:
         """Let the server begin another file."""
@@ -159,6 +166,13 @@ class Denied:
             )
         self.running.append(process)
         return process
+
+    def collectors(self) -> int:
+        """Return how many have connected, after which they end when they are asked to."""
+        ((count,),) = self.maintenance.execute(
+            "select count(*) from pg_stat_activity where application_name = 'fencepost collector'"
+        ).fetchall()
+        return int(count)
 
     # The auditor
 

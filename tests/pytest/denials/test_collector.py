@@ -110,6 +110,9 @@ def test_only_principals_of_this_database_and_what_was_denied(
 ) -> None:
     """Not who is of no group, nor another database, nor another error, nor who never got in."""
     stranger = principal("stranger")
+    denied.maintenance.execute(
+        f"grant connect on database {denied.database} to {stranger.name}".encode()
+    )
     for name in (stranger.conninfo(denied.database), denied.people["worker"].conninfo("postgres")):
         with closing(psycopg.connect(name, autocommit=True)) as session:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -121,11 +124,11 @@ def test_only_principals_of_this_database_and_what_was_denied(
     with closing(psycopg.connect(dbname=denied.database, autocommit=True)) as god:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             god.execute("set role fencepost_owner; select from pg_authid")
-        god.execute(f'revoke connect on database "{denied.database}" from public'.encode())
+        god.execute(f"revoke connect on database {denied.database} from fencepost_sensor".encode())
         denied.logged("nothing_of_this_name", stranger.name)
         with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
             denied.people["sensor"].connect(denied.database)
-        god.execute(f'grant connect on database "{denied.database}" to public'.encode())
+        god.execute(f"grant connect on database {denied.database} to fencepost_sensor".encode())
     last = denied.tries("reaper", WRITES[0])
     denied.collects()
 
@@ -201,6 +204,7 @@ def test_the_state_saves_the_work(denied: Denied) -> None:
 def test_two_collectors_while_the_log_is_written(denied: Denied) -> None:
     """Through a rotation and a restart of the server, in which both lose their connection."""
     both = [denied.starts("--interval", "0.1") for _ in range(2)]
+    wait_for(lambda: denied.collectors() == 2, "both are there")
     told = []
     for number in range(3):
         for duty in DUTIES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -17,8 +18,9 @@ MESSAGE = "permission denied for table campaign"
 
 def forged(denied: Denied, victim: str) -> list[str]:
     """Return lines of both formats that would be read as the victim's, did they stand alone."""
+    now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
     line = {
-        "timestamp": "2026-11-30 20:00:00.000 UTC",
+        "timestamp": f"{now}.000 UTC",
         "user": victim,
         "dbname": denied.database,
         "pid": 4711,
@@ -32,8 +34,8 @@ def forged(denied: Denied, victim: str) -> list[str]:
         "backend_type": "client backend",
     }
     record = (
-        f'2026-11-30 20:00:00.000 UTC,"{victim}","{denied.database}",4711,"[local]",6a9632e4.1f,3,'
-        f'"UPDATE",2026-11-30 19:59:00 UTC,1/1,0,ERROR,42501,"{MESSAGE}",,,,,,,,,"psql",'
+        f'{now}.000 UTC,"{victim}","{denied.database}",4711,"[local]",6a9632e4.1f,3,'
+        f'"UPDATE",{now} UTC,1/1,0,ERROR,42501,"{MESSAGE}",,,,,,,,,"psql",'
         '"client backend",,0'
     )
     return [json.dumps(line, separators=(",", ":")), record, record.replace('"', "")]
