@@ -140,8 +140,18 @@ class Sandbox:
             words += ["--ro-bind", str(path), str(path)]
         for path in writable:
             words += ["--bind", str(path), str(path)]
-        # What bubblewrap made to mount things on is memory as well.
-        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(folder)]
+        # What bubblewrap made to mount things on is memory as well; and the kernel's settings are
+        # root's to write, which it stays for them if it started the client.
+        words += [
+            "--remount-ro",
+            "/proc",
+            "--remount-ro",
+            "/dev",
+            "--remount-ro",
+            "/",
+            "--chdir",
+            str(folder),
+        ]
         return [*words, "--", program, *command[1:]]
 
 

@@ -107,7 +107,7 @@ def test_every_function_that_can_refuse_is_a_step_or_about_no_campaign() -> None
     effects |= {"mark_operation_unknown", "list_operations", "expire_operations"}
     effects |= {"prune_operations"}
     taking_out_of_use = {"pause", "resume", "retire_target", "retire_class"}
-    keeping = {"checkpoint", "prune"}
+    keeping = {"checkpoint", "prune", "report_denial"}
     moving = {step.function for step in steps()}
     assert moving | setting_up | effects | taking_out_of_use | keeping == set(answers())
 
