@@ -69,7 +69,8 @@ check-sql: setup ## sqlfluff, squawk, pgspot, pglast; plpgsql_check over every b
 	@.venv/bin/python -m pytest -qq -c python_client/pyproject.toml --rootdir . \
 		tests/pytest/static/test_deploy_scripts.py tests/pytest/static/test_sharding.py
 	@$(with_venv) tools/with-postgres 15 --set fsync=off -- \
-		sh -c 'tools/deploy bodies >/dev/null && tools/check-bodies bodies'
+		sh -c '{ tools/deploy bodies && tools/deploy --superuser bodies; } >/dev/null && \
+			tools/check-bodies bodies'
 
 round-trip: setup ## deploy, revert, deploy: the dumps must be equal
 	@$(test) --pytest tests/pytest/plan/test_round_trip.py

@@ -138,8 +138,7 @@ def template(maintenance: Connection) -> Iterator[str]:
 def scratch_database(maintenance: Connection, template: str) -> Iterator[str]:
     """Yield a copy of the template that the test may spoil."""
     name = _unique("fencepost_test")
-    _run(maintenance, "create database {} template {} owner deployer", name, template)
-    copy_privileges(maintenance, template, name)
+    copy_database(maintenance, template, name)
     yield name
     _run(maintenance, "drop database {} with (force)", name)
 
@@ -169,6 +168,12 @@ def _broken_invariants(database: str) -> list[str]:
     """Return which invariants do not hold in *database*; none where it has no kernel any more."""
     with closing(psycopg.connect(dbname=database, autocommit=True)) as connection:
         return broken(connection, PROJECT) if is_kernel(connection) else []
+
+
+def copy_database(connection: Connection, source: str, target: str) -> None:
+    """Make *target*, which belongs to ``deployer``, of *source*, with its privileges."""
+    _run(connection, "create database {} template {} owner deployer", target, source)
+    copy_privileges(connection, source, target)
 
 
 def copy_privileges(connection: Connection, source: str, target: str) -> None:

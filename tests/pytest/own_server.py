@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from psycopg import sql
 
-from tests.pytest.conftest import PROJECT, copy_privileges
+from tests.pytest.conftest import PROJECT, copy_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,10 +126,5 @@ def made_roles() -> list[str]:
 def scratch_database(server: Server, maintenance: Connection) -> str:
     """Return a copy of the template."""
     name = f"test_{secrets.token_hex(4)}"
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(server.template)
-        )
-    )
-    copy_privileges(maintenance, server.template, name)
+    copy_database(maintenance, server.template, name)
     return name

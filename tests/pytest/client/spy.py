@@ -4,7 +4,8 @@ usage: spy.py FOLDER PATH ...
 
 It reads every PATH, and of each process above it, and of all that it sees in a sandbox, whatever
 /proc has: environment, command line, open files, memory. What it could read goes into FOLDER/seen,
-in base64; what it could do into FOLDER/done.
+in base64, with the environment and the command line that it was itself started with; these alone
+go into FOLDER/given. What it could do goes into FOLDER/done.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _MOST = 1 << 24
 
 def main(folder: Path, paths: list[str]) -> None:
     """Look everywhere."""
-    seen: list[bytes] = []
+    given = [os.fsencode(argument) for argument in sys.argv]
+    given += [name + b"=" + value for name, value in os.environb.items()]
+    seen: list[bytes] = list(given)
     names = ("read", "traced", "connected", "descriptors", "visible")
     done: dict[str, list[str]] = {name: [] for name in names}
     for process in Path("/proc").glob("[0-9]*"):
@@ -66,6 +69,7 @@ def main(folder: Path, paths: list[str]) -> None:
         check=False,
     )
     seen.append(asked.stdout)
+    (folder / "given").write_bytes(base64.b64encode(b"\n".join(given)))
     (folder / "seen").write_bytes(base64.b64encode(b"\n".join(seen)))
     (folder / "done").write_text(json.dumps(done))
 

@@ -52,6 +52,15 @@ class Machine:
     """Whose processes they are; the tests' own account if ``None``."""
     hidden: dict[str, str] = field(default_factory=dict)
     """What must not be seen, by the file that it stands in."""
+    environment: dict[str, str] = field(
+        default_factory=lambda: {
+            name: secrets.token_hex(16)
+            for name in ("AWS_SECRET_ACCESS_KEY", "FENCEPOST_PLANTED", "GITHUB_TOKEN")
+        }
+    )
+    """What the client's own environment has beside what it needs; no command is to see it."""
+    application: str = field(default_factory=lambda: secrets.token_hex(16))
+    """What the client's connection string holds."""
 
     @property
     def home(self) -> Path:
@@ -103,6 +112,7 @@ class Machine:
         """Start ``fencepost DUTY`` as the account, with a service file and a passfile."""
         log = self.folder / f"{duty}-{len(self.world.running)}.log"
         command = [*self.program, duty, "--class", "upkeep", "--once", "--service", duty]
+        command += ["--dsn", f"application_name={self.application}"]
         if duty == "verifier":
             command += ["--evidence-dir", str(self.folder / "evidence")]
         environment = {
@@ -118,7 +128,7 @@ class Machine:
         with log.open("w") as file:
             popen = subprocess.Popen(
                 [*command, *arguments],
-                env=environment | more,
+                env=self.environment | environment | more,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -140,8 +150,11 @@ class Machine:
         """Run a verifier once; return what it printed."""
         return self.start("verifier", *options).ends(code, seconds=60)
 
-    def spied(self, *options: str) -> tuple[bytes, dict[str, list[str]]]:
-        """Let a worker's command look around; return what it saw, and what it could do."""
+    def spied(self, *options: str) -> tuple[bytes, bytes, dict[str, list[str]]]:
+        """Let a worker's command look around.
+
+        Return what it was given, what it saw with that, and what it could do.
+        """
         script = self.folder / "spy.py"
         shutil.copy(spy.__file__, script)
         script.chmod(0o755)
@@ -153,8 +166,11 @@ class Machine:
         attempt = self.world.attempt()
         assert attempt["result"], f"{said}{attempt['reason']}"
         ref = attempt["result"]["pushed_ref"]
-        seen, done = (git(self.world.repository, "show", f"{ref}:{x}") for x in ("seen", "done"))
-        return base64.b64decode(seen), json.loads(done)
+        given, seen, done = (
+            git(self.world.repository, "show", f"{ref}:{name}")
+            for name in ("given", "seen", "done")
+        )
+        return base64.b64decode(given), base64.b64decode(seen), json.loads(done)
 
     def evidence(self) -> str:
         """Return what the acceptance command printed the last time."""
@@ -230,9 +246,14 @@ AS_NOBODY = ["--run-as", "nobody"]
 
 def test_without_either_a_command_reads_what_the_account_can(machine: Machine) -> None:
     """What the tests below show is not there, the same command finds where nothing hides it."""
-    seen, done = machine.spied()
+    given, seen, done = machine.spied()
     for name, marker in machine.hidden.items():
         assert marker.encode() in seen, name
+    assert machine.application.encode() in seen, "the command line of the client above it"
+    for name, marker in machine.environment.items():
+        # Root alone reads it from the client, which others cannot look into.
+        assert (marker.encode() in seen) == (IS_ROOT and machine.account is None), name
+    assert_given_nothing(machine, given)
     assert done["connected"], "and reaches the server's socket"
 
 
@@ -248,11 +269,23 @@ def test_under_another_account_it_sees_none_either(machine: Machine, options: li
     assert_blind(machine, *AS_NOBODY, *options)
 
 
+def assert_given_nothing(machine: Machine, given: bytes) -> None:
+    """Insist that a command was started with nothing of the client's own."""
+    assert b"FENCEPOST_BRIEF=" in given, "it is the command's environment"
+    for name, marker in machine.environment.items():
+        assert marker.encode() not in given, name
+    for marker in (*machine.hidden.values(), machine.application):
+        assert marker.encode() not in given
+
+
 def assert_blind(machine: Machine, *options: str) -> None:
     """Insist that a spy under *options* finds nothing."""
-    seen, done = machine.spied(*options)
-    for name, marker in machine.hidden.items():
+    given, seen, done = machine.spied(*options)
+    assert_given_nothing(machine, given)
+    for name, marker in (machine.hidden | machine.environment).items():
         assert marker.encode() not in seen, name
+    # Without a sandbox every account sees every command line: this is why no password stands there.
+    assert (machine.application.encode() in seen) == ("--sandbox" not in options)
     assert done["read"] == []
     assert done["connected"] == []
     if "--sandbox" in options:

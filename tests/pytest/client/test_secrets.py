@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import socket
@@ -121,21 +122,27 @@ def test_a_traceback_has_no_connection_string(world: World) -> None:
 
 
 def test_ps_shows_no_password_while_a_command_runs(world: World) -> None:
+    """And where the ledger is, only as the client's own argument: it passes that on to nobody."""
     world.open_campaign()
     begun = world.folder / "begun"
-    process = world.start("worker", "--once", "--", "sh", "-c", f"touch {begun}; sleep 30; exit 1")
+    process = world.start(
+        *("worker", "--once", "--dsn", f"application_name={MARK} dbname={world.database}"),
+        *("--", "sh", "-c", f"touch {begun}; sleep 30; exit 1"),
+    )
     deadline = time.monotonic() + 20
     while not begun.exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
     right = world.people["worker"].passfile.read_text().strip().rpartition(":")[2]
-    shown = b""
+    shown: dict[int, bytes] = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            shown += path.read_bytes()
-        except OSError:
-            continue
-    assert b"supervisor.py" in shown
-    assert right.encode() not in shown
+        with contextlib.suppress(OSError):
+            shown[int(path.parent.name)] = path.read_bytes()
+    assert any(b"supervisor.py" in line for line in shown.values())
+    assert not any(right.encode() in line for line in shown.values())
+    for told in (MARK, world.database):
+        # The server says in the titles of its own processes which database they work for.
+        by = {n for n, line in shown.items() if told.encode() in line and b"postgres: " not in line}
+        assert by == {process.popen.pid}, told
     process.popen.terminate()
     process.ends()

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from fencepost.operations import Store
 from fencepost.session import connect
-from tests.pytest.conftest import Principal, copy_privileges
+from tests.pytest.conftest import Principal, copy_database
 from tests.pytest.invariants import broken
 from tests.pytest.operations.bank import Bank
 
@@ -125,11 +125,7 @@ def agency(
     """
     suffix = secrets.token_hex(4)
     database = f"fencepost_office_{suffix}"
-    run = sql.SQL("create database {} template {} owner deployer").format(
-        sql.Identifier(database), sql.Identifier(template)
-    )
-    maintenance.execute(run)
-    copy_privileges(maintenance, template, database)
+    copy_database(maintenance, template, database)
     with ExitStack() as opened:
         people = {}
         for name, group in GROUPS.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
-from tests.pytest.conftest import copy_privileges
+from tests.pytest.conftest import copy_database
 from tests.pytest.sessions.legal import Legal, Said
 
 if TYPE_CHECKING:
@@ -118,12 +118,7 @@ def test_a_repeated_call_writes_nothing_more(
     found: list[str] = []
     copy = f"{source}_again"
     for function in legal.functions:
-        maintenance.execute(
-            sql.SQL("create database {} template {}").format(
-                sql.Identifier(copy), sql.Identifier(source)
-            )
-        )
-        copy_privileges(maintenance, source, copy)
+        copy_database(maintenance, source, copy)
         legal.elsewhere(copy)
         found += complaints(legal, function, together=True)
         found += complaints(legal, function, together=False)

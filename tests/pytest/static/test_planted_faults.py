@@ -34,6 +34,8 @@ class Fault:
     said: str
     is_whole: bool = False
     """Whether it is all of the script, and not what stands between its head and ``commit``."""
+    is_privileged: bool = False
+    """Whether it is planted in the superuser's plan."""
 
 
 def function(body: str, header: str = "set search_path = pg_catalog, pg_temp", **more: str) -> str:
@@ -248,6 +250,23 @@ PGLAST = {
     "narrow_key": Fault("create table ledger.planted (planted_id integer);", "planted.planted_id"),
     "perhaps": Fault("create table if not exists ledger.planted (planted_id bigint);", "perhaps"),
     "cascade": Fault("drop table ledger.planted cascade;", "cascade"),
+    "evict_by_text": Fault(
+        function("execute 'select ' || p_text;", arguments="p_text text").replace(
+            "ledger.planted", "watchdog.planted"
+        ),
+        "EXECUTE",
+        is_privileged=True,
+    ),
+    "evict_for_everybody": Fault(
+        "grant execute on function watchdog.evict(interval) to public;",
+        "to public",
+        is_privileged=True,
+    ),
+    "evict_without_path": Fault(
+        function("null;", "security definer").replace("ledger.planted", "watchdog.planted"),
+        "planted_evict_without_path",
+        is_privileged=True,
+    ),
     "two_for_one_name": Fault(
         "create function ledger.clock(p_more bigint) returns bigint language sql\n"
         "    set search_path = pg_catalog, pg_temp as 'select 1';",
@@ -288,6 +307,13 @@ BODIES = {
         function("-- @plpgsql_check_options: without_warnings = on\n    null;", declare="v text;"),
         'unused variable "v"',
     ),
+    "evict_what_is_not_there": Fault(
+        function("perform a.nonsense from pg_stat_activity as a;").replace(
+            "ledger.planted", "watchdog.planted"
+        ),
+        "column a.nonsense does not exist",
+        is_privileged=True,
+    ),
     "trigger": Fault(
         function("raise log '%', new.nonsense; return new;", returns="trigger")
         + "\ncreate trigger planted before insert on ledger.refusal\n"
@@ -313,18 +339,27 @@ def plant(tree: Path, faults: Mapping[str, Fault]) -> None:
         for line in (PROJECT / "sqitch.plan").read_text().splitlines()
         if line.startswith(("%", "foundation/"))
     ]
-    (tree / "deploy" / "planted").mkdir()
+    shutil.copytree(PROJECT / "superuser" / "deploy", tree / "superuser" / "deploy")
+    for deploy in (tree / "deploy", tree / "superuser" / "deploy"):
+        (deploy / "planted").mkdir()
     for name, fault in faults.items():
-        plan.append(f"planted/{name} 2026-11-30T00:00:00Z P <p@example.invalid> # A fault.")
+        if not fault.is_privileged:
+            plan.append(f"planted/{name} 2026-11-30T00:00:00Z P <p@example.invalid> # A fault.")
         text = fault.sql.replace("NAME", name)
         if not fault.is_whole:
+            owner = "" if fault.is_privileged else "set local role fencepost_owner;\n"
             text = (
                 f"-- Deploy fencepost:planted/{name} to pg\n\nbegin;\n"
-                "set local search_path = pg_catalog, pg_temp;\nset local role fencepost_owner;\n\n"
-                f"{text}\n\ncommit;\n"
+                f"set local search_path = pg_catalog, pg_temp;\n{owner}\n{text}\n\ncommit;\n"
             )
-        (tree / "deploy" / "planted" / f"{name}.sql").write_text(text)
+        script(tree, name, fault).write_text(text)
     (tree / "sqitch.plan").write_text("\n".join(plan) + "\n")
+
+
+def script(tree: Path, name: str, fault: Fault) -> Path:
+    """Return the file that *fault* is planted in."""
+    plan = tree / "superuser" if fault.is_privileged else tree
+    return plan / "deploy" / "planted" / f"{name}.sql"
 
 
 def by_script(output: str) -> dict[str, str]:
@@ -413,7 +448,7 @@ def test_a_fault_is_found_in_its_parse_tree(tmp_path: Path) -> None:
     assert missed == []
     assert ended.returncode == 1
     blamed = {text.partition("[")[2].partition("]")[0] for text in failed}
-    assert {name for name in blamed if name.startswith("foundation/")} == set()
+    assert {x for x in blamed if re.match("foundation/|superuser/(?!planted/)", x)} == set()
 
 
 def named(name: str, text: str) -> bool:
@@ -425,14 +460,17 @@ def test_a_fault_is_found_in_its_body(scratch_database: str, major: int, tmp_pat
     if major != 15:
         pytest.skip("plpgsql_check is there for PostgreSQL 15 only; the run on 15 has it")
     plant(tmp_path, BODIES)
+    subprocess.run([PROJECT / "tools" / "deploy", "--superuser", scratch_database], check=True)
     clean = bodies(PROJECT, scratch_database)
-    for name in BODIES:
-        script = tmp_path / "deploy" / "planted" / f"{name}.sql"
+    for name, fault in BODIES.items():
         psql = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", scratch_database]
-        subprocess.run([*psql, "-f", script], check=True)
+        subprocess.run([*psql, "-f", script(tmp_path, name, fault)], check=True)
 
     ended = bodies(tmp_path, scratch_database)
 
+    # Others count roles, and this one survives its database.
+    undo = "drop owned by fencepost_watchdog; drop role fencepost_watchdog"
+    subprocess.run(["psql", "-X", "-q", "-d", scratch_database, "-c", undo], check=True)
     said = by_script(ended.stderr)
     missed = {name: said[name] for name, each in BODIES.items() if each.said not in said[name]}
     assert missed == {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from psycopg import sql
 
-from tests.pytest.conftest import Principal, copy_privileges
+from tests.pytest.conftest import Principal, copy_database
 from tests.pytest.plan.sqitch import PROJECT, sqitch
 from tests.pytest.sessions.conftest import ledger
 
@@ -27,12 +27,7 @@ PLAN = PROJECT / "superuser"
 def copied(connection: Connection, template: str, name: str) -> str:
     """Copy a database, with its privileges; return the copy's name."""
     unique = f"{name}_{secrets.token_hex(4)}"
-    connection.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(unique), sql.Identifier(template)
-        )
-    )
-    copy_privileges(connection, template, unique)
+    copy_database(connection, template, unique)
     return unique
 
 

@@ -35,7 +35,7 @@ from fencepost import (
 )
 from fencepost import session as sync_session
 from tests.pytest.client.proxy import running as proxy_before
-from tests.pytest.conftest import _broken_invariants, _run, _unique, copy_privileges
+from tests.pytest.conftest import _broken_invariants, _run, _unique, copy_database
 from tests.pytest.moved import moved
 
 if TYPE_CHECKING:
@@ -317,8 +317,7 @@ class Room:
 def shared_database(maintenance: Connection, template: str) -> Iterator[str]:
     """Yield a copy of the template for all tests of a module; its invariants hold afterwards."""
     name = _unique("fencepost_shared")
-    _run(maintenance, "create database {} template {} owner deployer", name, template)
-    copy_privileges(maintenance, template, name)
+    copy_database(maintenance, template, name)
     yield name
     complaints = _broken_invariants(name)
     _run(maintenance, "drop database {} with (force)", name)
