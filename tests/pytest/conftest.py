@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[2]
 
+DUTIES = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collector")
+"""Every duty; its group role is fencepost_ and its name."""
+
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 
 

@@ -61,6 +61,13 @@ SHADOWS = (
     "shadow_an_operator",
 )  # fmt: skip
 
+BY_HAND = (
+    "alter table ledger.class disable trigger class_10_not_by_hand;"
+    "update ledger.class {} where class = 'guarded';"
+    "alter table ledger.class enable always trigger class_10_not_by_hand;"
+)
+"""A policy no longer has what kernel.define_class gave it."""
+
 CONTROLS = [
     Control(
         "`ledger.clock()` goes on within a transaction (`now()` instead)",
@@ -130,12 +137,12 @@ CONTROLS = [
     ),
     Control(
         "a class has a number of seats",
-        "update ledger.class set seats = null where class = 'guarded';",
+        BY_HAND.format("set seats = null"),
         ("claim_everything", "claim_at_once"),
     ),
     Control(
         "lost leases count against a budget",
-        "update ledger.class set loss_budget = 1000 where class = 'guarded';",
+        BY_HAND.format("set loss_budget = 1000"),
         ("abandon_over_and_over",),
     ),
     Control(

@@ -23,7 +23,8 @@ from tests.pytest.attacks.kernels import (
     Naive,
 )
 from tests.pytest.attacks.scene import Scene
-from tests.pytest.conftest import PROJECT, Principal, copy_privileges
+from tests.pytest.conftest import DUTIES, PROJECT, Principal, copy_privileges
+from tests.pytest.own_server import Server, cluster, own_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
     from tests.pytest.conftest import Connection
 
-NAIVE = ("owner", "worker", "verifier", "reaper", "sensor", "admin", "auditor")
+# Databases and roles are made on a server of these tests' own.
+__all__ = ["cluster"]
+
 POLICY = {
     "lease_min": "1 second", "seats": SEATS, "loss_budget": LOSSES, "needs_evidence": True,
     "backoff_base": "1 minute", "reopen_within": "0",
@@ -72,6 +75,28 @@ class _Cast:
 
 
 @pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Yield a server on which more can be attacked than with its defaults."""
+    with own_server(
+        {"shared_preload_libraries": "pg_stat_statements", "max_prepared_transactions": "1"}
+    ) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def maintenance(server: Server) -> Iterator[Connection]:
+    """Yield the superuser's connection to database ``postgres`` of that server."""
+    with closing(psycopg.connect(dbname="postgres", autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def template(server: Server) -> str:
+    """Return the database of that server with the whole plan deployed."""
+    return server.template
+
+
+@pytest.fixture(scope="module")
 def cast(cluster: Path, maintenance: Connection, principal_tool: Any) -> Iterator[_Cast]:
     """Yield what makes the attackers' roles, and drops them."""
     with ExitStack() as opened:
@@ -96,7 +121,7 @@ def _database(maintenance: Connection, name: str, template: str = "template1") -
 @pytest.fixture(scope="module")
 def naive(cast: _Cast, maintenance: Connection) -> Iterator[tuple[Kernel, str]]:
     """Yield the naive kernel, and the database that is copied for every attack on it."""
-    names = {(duty, 0): cast.make(f"naive_{duty}") for duty in NAIVE}
+    names = {(duty, 0): cast.make(f"naive_{duty}") for duty in ("owner", *DUTIES)}
     names["worker", 1] = names["worker", 0]  # both log in as one
     names["rival", 0] = names["outsider", 0] = names["sensor", 0]
     with _database(maintenance, f"naive_{secrets.token_hex(4)}") as name:
@@ -109,10 +134,7 @@ def naive(cast: _Cast, maintenance: Connection) -> Iterator[tuple[Kernel, str]]:
 def deployed(cast: _Cast, maintenance: Connection, template: str) -> Iterator[tuple[Kernel, str]]:
     """Yield the kernel that sqitch deployed, and the database that is copied for every attack."""
     unique = secrets.token_hex(4)
-    names = {
-        (duty, 0): cast.make(f"{duty}_{unique}", f"fencepost_{duty}")
-        for duty in ("worker", "verifier", "reaper", "sensor", "admin", "auditor")
-    }
+    names = {(duty, 0): cast.make(f"{duty}_{unique}", f"fencepost_{duty}") for duty in DUTIES}
     names["worker", 1] = names["rival", 0] = cast.make(f"worker1_{unique}", "fencepost_worker")
     names["outsider", 0] = cast.make(f"outsider_{unique}", "fencepost_worker")
     with _database(maintenance, f"guarded_{unique}", template) as name:

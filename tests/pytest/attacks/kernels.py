@@ -107,10 +107,6 @@ class Kernel(ABC):
     def pause(self) -> str:
         """Return the call by which a person stops all claims."""
 
-    @abstractmethod
-    def resume_by_hand(self) -> str:
-        """Return what makes claims possible again."""
-
     # What is to be seen by a superuser
 
     @abstractmethod
@@ -172,9 +168,6 @@ class Naive(Kernel):
 
     def pause(self) -> str:
         return "select naive.pause()"
-
-    def resume_by_hand(self) -> str:
-        return "update naive.control set paused = false"
 
     def look(self, campaign: int) -> str:
         return (
@@ -266,9 +259,6 @@ class Deployed(Kernel):
 
     def pause(self) -> str:
         return "select * from kernel.pause('guarded')"
-
-    def resume_by_hand(self) -> str:
-        return "update ledger.class set is_paused = false where class = 'guarded'"
 
     def look(self, campaign: int) -> str:
         return (

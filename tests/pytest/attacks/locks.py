@@ -79,12 +79,14 @@ def hold_back_vacuum(scene: Scene) -> bool:
         PASSWORD,
         "A migration that sets lock_timeout fails and is tried again; with the session ended it "
         "goes through.",
+        is_closed=True,
     ),
 )
 def keep_a_migration_waiting(scene: Scene) -> bool:
     worker = scene.hand("worker")
     worker.do("begin")
     scene.claim(worker)
+    scene.evict(worker)
     scene.god.do("set lock_timeout = '300ms'")
     altered = scene.god.do(f"alter table {scene.kernel.open_table()} add column more integer")
     scene.god.do("reset lock_timeout")

@@ -40,7 +40,8 @@ The functions of `kernel` are the only way to write the ledger. Each attack belo
 that, as LOGIN roles over connections of their own, with what such a role has and nothing else. It
 is judged by its effect, not by an error.
 
-Every attack is run on two kernels, by the same code, on PostgreSQL 15 and 18:
+Every attack is run on two kernels, by the same code, on PostgreSQL 15 and 18. The server gives more
+to attack than by default: `pg_stat_statements` is loaded, and `max_prepared_transactions` is 1.
 
 * *naive*: `tests/pytest/attacks/naive/kernel.sql`, a queue of campaigns written the usual way.
   There an attack has to succeed (`yes`): one that cannot win anywhere proves nothing. A number is
@@ -60,7 +61,8 @@ REMAINS = """\
 
 Anybody who may log in can do these things, whatever was granted; [limits.md](limits.md) has them
 among the other limits. What is said to be closed by `superuser/` fails once a superuser has
-deployed that plan over the kernel. Where a statement is given, a superuser runs it, once, and the
+deployed that plan over the kernel; where a transaction is held open, once a reaper has called
+`watchdog.evict`. Where a statement is given, a superuser runs it, once, and the
 attack fails; `{worker}` stands for the name of a client's role. Both are tested.
 """
 

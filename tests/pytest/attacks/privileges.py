@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from tests.pytest.attacks.attack import Residual, attack, core
 from tests.pytest.attacks.kernels import SECRET
+from tests.pytest.conftest import DUTIES
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Scene
 
 PASSWORD = "Who has a client's password"
-CLIENTS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor")
 
 
 def _relations(scene: Scene, kinds: str) -> list[str]:
@@ -32,7 +32,7 @@ def _relations(scene: Scene, kinds: str) -> list[str]:
     "A client calls the functions of its own duty and no others.",
 )
 def call_what_is_anothers(scene: Scene) -> bool:
-    for duty in CLIENTS:
+    for duty in DUTIES:
         if duty != "admin":
             scene.hand(duty).do(scene.kernel.pause())
     return scene.try_to_claim(scene.hand("worker")) is None
@@ -65,7 +65,7 @@ def reach_for_the_tables(scene: Scene) -> bool:
 )
 def reach_for_the_columns(scene: Scene) -> bool:
     lease = scene.claim(scene.hand("worker"))
-    for duty in CLIENTS:
+    for duty in DUTIES:
         hand = scene.hand(duty)
         for table in ("naive.campaign", "ledger.attempt"):
             hand.do(f"""update {table} set result = '{{"is": "forged"}}'""")
@@ -89,9 +89,7 @@ def move_the_sequences(scene: Scene) -> bool:
     "No client makes a temporary object.",
 )
 def make_a_temporary_table(scene: Scene) -> bool:
-    return any(
-        scene.hand(duty).do("create temporary table t (i integer)").is_ok for duty in CLIENTS
-    )
+    return any(scene.hand(duty).do("create temporary table t (i integer)").is_ok for duty in DUTIES)
 
 
 @attack(
@@ -101,7 +99,7 @@ def make_a_temporary_table(scene: Scene) -> bool:
 def make_a_table(scene: Scene) -> bool:
     return any(
         scene.hand(duty).do(f"create table {schema}.t (i integer)").is_ok
-        for duty in CLIENTS
+        for duty in DUTIES
         for schema in ("public", scene.kernel.public, scene.kernel.private)
     )
 
@@ -111,7 +109,7 @@ def make_a_table(scene: Scene) -> bool:
     "No client makes a schema.",
 )
 def make_a_schema(scene: Scene) -> bool:
-    return any(scene.hand(duty).do("create schema mine").is_ok for duty in CLIENTS)
+    return any(scene.hand(duty).do("create schema mine").is_ok for duty in DUTIES)
 
 
 @attack(
@@ -119,7 +117,7 @@ def make_a_schema(scene: Scene) -> bool:
     "No client installs an extension.",
 )
 def install_an_extension(scene: Scene) -> bool:
-    return any(scene.hand(duty).do("create extension citext").is_ok for duty in CLIENTS)
+    return any(scene.hand(duty).do("create extension citext").is_ok for duty in DUTIES)
 
 
 @attack(

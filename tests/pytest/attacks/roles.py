@@ -8,11 +8,10 @@ import psycopg
 
 from tests.pytest.attacks.attack import attack, core
 from tests.pytest.attacks.kernels import SECRET
+from tests.pytest.conftest import DUTIES
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Hand, Scene
-
-CLIENTS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor")
 
 
 @attack(
@@ -24,7 +23,7 @@ def become_the_owner(scene: Scene) -> bool:
         scene.hand(duty)
         .do(f"set role {scene.kernel.owner}; select c::text from {scene.kernel.open_table()} as c")
         .shows(SECRET)
-        for duty in CLIENTS
+        for duty in DUTIES
     )
 
 
@@ -58,7 +57,7 @@ def try_every_role(scene: Scene) -> bool:
         return len(readable.rows) + len(scene.functions(hand))
 
     roles = [row["rolname"] for row in scene.look("select rolname from pg_roles")]
-    for duty in CLIENTS:
+    for duty in DUTIES:
         hand = scene.hand(duty)
         before = reach(hand)
         for role in roles:

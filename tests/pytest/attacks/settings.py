@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from tests.pytest.attacks.attack import Residual, attack, core
@@ -21,6 +22,7 @@ ZONES = [f"<Z>{sign}{hour:02}:30" for sign in "+-" for hour in range(0, 14, 2)]
         PASSWORD,
         "What it keeps is its own: a lease runs out by the server's clock all the same, and others "
         "pass by its row or fail after five seconds.",
+        is_closed=True,
     ),
 )
 def take_timeouts_back(scene: Scene) -> bool:
@@ -30,7 +32,11 @@ def take_timeouts_back(scene: Scene) -> bool:
         worker = scene.hand("worker")
         assert worker.do("show idle_in_transaction_session_timeout").value == "1s"
         worker.do("set idle_in_transaction_session_timeout = 0")
-        return worker.do("show idle_in_transaction_session_timeout").value == "0"
+        worker.do("begin")
+        worker.do("select 1")
+        scene.evict(worker)
+        time.sleep(1.2)
+        return scene.is_there(worker.pid)
     finally:
         scene.god.do(f"alter role {name} reset idle_in_transaction_session_timeout")
 

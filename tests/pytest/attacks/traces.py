@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.pytest.attacks.attack import Residual, attack
+from tests.pytest.conftest import DUTIES
 
 if TYPE_CHECKING:
     from tests.pytest.attacks.scene import Scene
@@ -93,7 +94,7 @@ def forge_a_message_in_the_wal(scene: Scene) -> bool:
 )
 def write_the_log(scene: Scene) -> bool:
     before = scene.logged()
-    for duty in ("worker", "verifier", "reaper", "sensor", "admin", "auditor"):
+    for duty in DUTIES:
         hand = scene.hand(duty)
         if scene.kernel.name == "naive":
             # The admin may act as the owner.

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 from psycopg import sql
 
-from tests.pytest.conftest import PROJECT, tool
+from tests.pytest.conftest import DUTIES, PROJECT, tool
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, Principal
-
-GROUPS = ("sensor", "worker", "verifier", "reaper", "admin", "auditor", "collector")
 
 
 class Audit(Protocol):
@@ -43,7 +41,7 @@ def close(database: str, connection: Connection) -> None:
             "revoke connect on database {0} from public; grant connect on database {0} to {1}"
         ).format(
             sql.Identifier(database),
-            sql.SQL(", ").join(sql.Identifier(f"fencepost_{group}") for group in GROUPS),
+            sql.SQL(", ").join(sql.Identifier(f"fencepost_{duty}") for duty in DUTIES),
         )
     )
 

@@ -19,10 +19,10 @@ from psycopg.types.json import Jsonb
 
 from tests.pytest.client.pooler import running as pooler_before
 from tests.pytest.client.proxy import running as proxy_before
-from tests.pytest.conftest import Principal
+from tests.pytest.conftest import DUTIES, Principal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.pytest.client.pooler import Pooler
     from tests.pytest.client.proxy import Proxy
@@ -225,14 +225,18 @@ class World:
         return git(self.clone, "rev-parse", "HEAD")
 
     def start(
-        self, duty: str, *arguments: str, environment: dict[str, str] | None = None
+        self,
+        duty: str,
+        *arguments: str,
+        words: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
     ) -> Process:
-        """Start ``fencepost DUTY`` as the principal with that duty."""
+        """Start ``fencepost DUTY``, or *words* for DUTY, as the principal with that duty."""
         log = self.folder / f"{duty}-{len(self.running)}.log"
-        command = [str(Path(sys.executable).with_name("fencepost")), duty]
+        command = [str(Path(sys.executable).with_name("fencepost")), *(words or (duty,))]
         if duty == "verifier":
             command += ["--evidence-dir", str(self.folder / "evidence")]
-        if duty != "reaper":
+        if duty in {"worker", "verifier"}:
             command += ["--class", CLASS]
         with log.open("w") as file:
             popen = subprocess.Popen(
@@ -267,7 +271,7 @@ def everybody(made_roles: list[str]) -> Iterator[dict[str, Principal]]:
     """Yield a principal for each duty; every database enrols them anew."""
     with ExitStack() as opened:
         found = {}
-        for duty in ("admin", "worker", "verifier", "reaper", "auditor"):
+        for duty in DUTIES:
             name = f"client_{duty}"
             done = subprocess.run(
                 [PROJECT / "tools" / "principal", name, f"fencepost_{duty}"],

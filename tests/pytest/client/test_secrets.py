@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.pytest.client.conftest import CLASS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
 
 MARK = f"Zz{secrets.token_hex(12)}"
 """A password as nobody has it."""
+COMMANDS = {
+    "worker": ("worker", ("--once", "--", "true")),
+    "verifier": ("verifier", ("--once",)),
+    "reaper": ("reaper", ()),
+    "collector": ("collector", ("--once", "--log-dir", "/")),
+    "operations expire": ("reaper", ("--class", CLASS)),
+    "operations prune": ("reaper", ("--class", CLASS)),
+}
+"""Each command that logs in, as which duty, and what it needs to begin."""
 
 
 @pytest.fixture
@@ -45,11 +56,12 @@ def broken() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("by", ["passfile", "service file"])
-@pytest.mark.parametrize("duty", ["worker", "verifier", "reaper"])
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("fault", ["wrong password", "no server", "no database", "no postgres"])
 def test_faults_are_told_without_the_password(
-    world: World, broken: int, duty: str, by: str, fault: str
+    world: World, broken: int, command: str, by: str, fault: str
 ) -> None:
+    duty, options = COMMANDS[command]
     who = world.people[duty]
     place = {
         "host": os.environ["PGHOST"],
@@ -72,11 +84,10 @@ def test_faults_are_told_without_the_password(
     lines.append(f"passfile={passfile}" if by == "passfile" else f"password={password}")
     services.write_text("\n".join(["[ledger]", *lines, ""]))
     services.chmod(0o600)
-    rest = [] if duty == "reaper" else ["--once"]
-    rest += ["--", "true"] if duty == "worker" else []
     process = world.start(
         duty,
-        *("--service", "ledger", *rest),
+        *("--service", "ledger", *options),
+        words=command.split(),
         environment={
             "PGSERVICEFILE": str(services),
             "PGPASSFILE": "/nonexistent",

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.pytest.conftest import PROJECT
+from tests.pytest.conftest import DUTIES, PROJECT
 from tests.pytest.own_server import (
     Server,
     cluster,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["cluster", "made_roles", "maintenance", "scratch_database"]
 
 HOWTO = PROJECT / "docs" / "howto" / "record-denied-writes.md"
-DUTIES = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collector")
 FORMATS = {"jsonlog": ".json", "csvlog": ".csv"}
 
 

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.pytest.conftest import DUTIES
 from tests.pytest.plan.sqitch import DATABASE_PRIVILEGES, deploy, dump, run, sqitch
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 # The footing stands when the schemas do; what comes after it has no part in it.
 FOOTING = ("--to", "foundation/footing")
 SHARED = (*FOOTING, "--set", "footing=shared")
-GROUPS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collector")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_member_that_does_not_inherit_does_not_get_in(
         member.connect(database)
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", DUTIES)
 def test_a_member_gets_in_and_makes_nothing(
     database: str, shared_database: str, principal: MakePrincipal, superuser: Superuser, group: str
 ) -> None:
@@ -139,7 +139,7 @@ def test_into_a_shared_database_the_groups_are_let_in_where_public_is_not(
     deployed = deploy(deployer, empty_database, *SHARED)
 
     assert deployed.returncode == 0, deployed.stdout
-    groups = [(f"fencepost_{group}", "CONNECT", False) for group in GROUPS]
+    groups = [(f"fencepost_{group}", "CONNECT", False) for group in DUTIES]
     assert set(connection.execute(DATABASE_PRIVILEGES).fetchall()) == {*before, *groups}
 
 

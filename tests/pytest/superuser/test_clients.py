@@ -9,14 +9,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.pytest.conftest import DUTIES
 from tests.pytest.plan.sqitch import sqitch
 from tests.pytest.sessions.life import LIFE, life
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
     from tests.pytest.sessions.conftest import Ledger
-
-GROUPS = ("worker", "verifier", "reaper", "sensor", "admin", "auditor")
 
 # SIBLING is the process of another session of the same principal, CLIENT the principal.
 ATTACKS = {
@@ -86,15 +85,15 @@ def answers(principal: Principal, database: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("duty", DUTIES)
 def test_a_client_is_refused_what_it_could_do_before(
     database: str,
     plain_database: str,
     principal: MakePrincipal,
     superuser: Superuser,
-    group: str,
+    duty: str,
 ) -> None:
-    client = principal("client", f"fencepost_{group}")
+    client = principal("client", f"fencepost_{duty}")
     for each in (database, plain_database):
         give_temporary_back(superuser, each)
 
