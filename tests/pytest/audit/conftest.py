@@ -1,51 +1,23 @@
-"""A ledger that is audited: deployed, closed to PUBLIC, and nothing else."""
+"""The audit as a module, and as a command."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from psycopg import sql
 
 from tests.pytest.conftest import PROJECT, tool
 
 if TYPE_CHECKING:
-    from tests.pytest.conftest import Connection, Principal
-
-GROUPS = ("sensor", "worker", "verifier", "reaper", "admin", "auditor", "collector")
-
-
-class Audit(Protocol):
-    """What the fixture ``audited`` is."""
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]: ...
+    from tests.pytest.conftest import Principal
 
 
 @pytest.fixture(scope="session")
 def audit() -> Any:
     """Return tools/audit as a module."""
     return tool("audit")
-
-
-@pytest.fixture
-def closed(scratch_database: str, maintenance: Connection) -> str:
-    """Return a ledger's database that only its clients may enter."""
-    close(scratch_database, maintenance)
-    return scratch_database
-
-
-def close(database: str, connection: Connection) -> None:
-    """Grant CONNECT to the groups in place of PUBLIC."""
-    connection.execute(
-        sql.SQL(
-            "revoke connect on database {0} from public; grant connect on database {0} to {1}"
-        ).format(
-            sql.Identifier(database),
-            sql.SQL(", ").join(sql.Identifier(f"fencepost_{group}") for group in GROUPS),
-        )
-    )
 
 
 def run(

@@ -13,7 +13,6 @@ import pytest
 from psycopg import sql
 
 from tests.pytest.audit.alterations import ALTERATIONS, NEUTRAL, SETTING, Alteration
-from tests.pytest.audit.conftest import close
 from tests.pytest.conftest import PROJECT, copy_privileges
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ Findings = Counter[tuple[str, str, str, str]]
 
 @pytest.fixture(scope="module")
 def shared(maintenance: Connection, template: str) -> Iterator[str]:
-    """Yield a closed copy of the template; what a test does to it is rolled back."""
+    """Yield a copy of the template; what a test does to it is rolled back."""
     name = sql.Identifier(f"{template}_audited")
     maintenance.execute(
         sql.SQL("create database {} template {} owner deployer").format(
@@ -35,7 +34,6 @@ def shared(maintenance: Connection, template: str) -> Iterator[str]:
         )
     )
     copy_privileges(maintenance, template, f"{template}_audited")
-    close(f"{template}_audited", maintenance)
     yield f"{template}_audited"
     maintenance.execute(sql.SQL("drop database {} with (force)").format(name))
 
