@@ -18,6 +18,15 @@ select p.object,
        case
            when p.object like 'event trigger %' then format(
                E'%s;\nalter %s enable always', p.facts ->> 'definition', p.object)
+           when p.object like 'function %' then concat_ws(
+               E';\n', rtrim(p.facts ->> 'definition', E'\n'),
+               format('alter %s owner to %s', p.object,
+                      case p.facts ->> 'owner' when 'a superuser' then 'current_user'
+                                               else p.facts ->> 'owner' end),
+               format('revoke execute on %s from public', p.object),
+               (select string_agg(regexp_replace(h.privilege, '^(\w+) to (.*)$',
+                                                 format('grant \1 on %s to \2', p.object)), E';\n')
+                from jsonb_array_elements_text(p.facts -> 'privileges') as h (privilege)))
            else '-- Revert superuser/ and deploy it again, as docs/howto/deploy-with-sqitch.md says.'
        end as remedy
 from part as p
