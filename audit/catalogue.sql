@@ -299,5 +299,5 @@ select jsonb_build_object(
     'types', (select jsonb_object_agg(t.name, t.facts) from type as t),
     'default_privileges', (select s.facts from standard as s),
     'roles', (select jsonb_agg(r.name order by r.name collate "C") from role as r),
-    'superuser', (select jsonb_object_agg(h.object, h.facts) from hardened as h)
+    'superuser', (select coalesce(jsonb_object_agg(h.object, h.facts), '{}') from hardened as h)
 ) as catalogue
