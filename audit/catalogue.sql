@@ -1,5 +1,5 @@
--- The ledger's own objects in this database, as one JSON document: what audit/expected.json keeps
--- of a fresh deployment, and what the rules compare it with. Equal on every supported major.
+-- The ledger's own objects in this database, and what a superuser deployed over them, as one JSON
+-- document: what audit/expected.json keeps of a fresh deployment of both, and what the rules compare it with. Equal on every supported major.
 with
 ours as (
     select n.oid, n.nspname, n.nspowner, n.nspacl
@@ -189,6 +189,101 @@ role as (
     join pg_catalog.pg_roles as r on r.oid = a.grantee
     union
     select 'fencepost_owner'
+),
+-- What superuser/ deploys. Which superuser did is the same.
+hardening (object, owner, acl, facts) as (
+    select format('schema %I', n.nspname), n.nspowner,
+           coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner)), '{}'::jsonb
+    from pg_catalog.pg_namespace as n
+    where n.nspname in ('fencepost_superuser', 'watchdog')
+    union all
+    select format('function %I.%I(%s)', n.nspname, p.proname,
+                  pg_catalog.pg_get_function_identity_arguments(p.oid)),
+           p.proowner, coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner)),
+           jsonb_build_object('definition', pg_catalog.pg_get_functiondef(p.oid))
+    from pg_catalog.pg_proc as p
+    join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+    where n.nspname in ('fencepost_superuser', 'watchdog') and p.prokind in ('f', 'p')
+    union all
+    select format('%s %I.%I', case c.relkind when 'c' then 'type' when 'v' then 'view'
+                                             when 'S' then 'sequence' else 'table' end,
+                  n.nspname, c.relname),
+           c.relowner,
+           case c.relkind when 'c' then coalesce(t.typacl, pg_catalog.acldefault('T', t.typowner))
+                          else coalesce(c.relacl, pg_catalog.acldefault('r', c.relowner)) end,
+           jsonb_build_object(
+               'columns', coalesce(a.columns, '{}'),
+               'triggers', c.relhastriggers,
+               'rules', c.relhasrules
+           )
+    from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    left join pg_catalog.pg_type as t on t.oid = c.reltype
+    left join attribute as a on a.attrelid = c.oid and c.relkind <> 'S'
+    where n.nspname in ('fencepost_superuser', 'watchdog')
+      and c.relkind in ('r', 'p', 'v', 'm', 'f', 'c', 'S')
+    union all
+    select format('event trigger %I', t.evtname), t.evtowner, null,
+           jsonb_build_object(
+               'definition', format('create event trigger %I on %s%s execute function %s()',
+                                    t.evtname, t.evtevent,
+                                    ' when tag in (' || array_to_string(t.evttags, ', ') || ')',
+                                    t.evtfoid::regproc),
+               'enabled', t.evtenabled
+           )
+    from pg_catalog.pg_event_trigger as t
+    where t.evtname = 'fencepost_client_ddl'
+    union all
+    select format('role %I', r.rolname), null, null,
+           jsonb_build_object(
+               'definition', concat_ws(' ', 'alter role', r.rolname,
+                   case when r.rolcanlogin then 'login' else 'nologin' end,
+                   case when r.rolsuper then 'superuser' else 'nosuperuser' end,
+                   case when r.rolcreatedb then 'createdb' else 'nocreatedb' end,
+                   case when r.rolcreaterole then 'createrole' else 'nocreaterole' end,
+                   case when r.rolreplication then 'replication' else 'noreplication' end,
+                   case when r.rolbypassrls then 'bypassrls' else 'nobypassrls' end,
+                   case when r.rolinherit then 'inherit' else 'noinherit' end),
+               'member_of', array(
+                   select concat_ws(' ', quote_ident(g.rolname),
+                                    case when m.admin_option then 'with admin option' end)
+                   from pg_catalog.pg_auth_members as m
+                   join pg_catalog.pg_roles as g on g.oid = m.roleid
+                   where m.member = r.oid
+                   order by 1
+               ),
+               'members', array(
+                   select quote_ident(g.rolname)
+                   from pg_catalog.pg_auth_members as m
+                   join pg_catalog.pg_roles as g on g.oid = m.member
+                   where m.roleid = r.oid
+                   order by 1
+               ),
+               'settings', array(
+                   select unnest(s.setconfig) from pg_catalog.pg_db_role_setting as s
+                   where s.setrole = r.oid
+               )
+           )
+    from pg_catalog.pg_roles as r
+    where r.rolname = 'fencepost_watchdog'
+),
+hardened as (
+    select h.object,
+           h.facts || jsonb_build_object(
+               'owner', case when o.rolsuper and o.rolname <> 'fencepost_watchdog'
+                             then 'a superuser' else o.rolname end,
+               'privileges', array(
+                   select concat_ws(' ', lower(a.privilege_type), 'to',
+                                    coalesce(quote_ident(g.rolname), 'public'),
+                                    case when a.is_grantable then 'with grant option' end)
+                   from pg_catalog.aclexplode(h.acl) as a
+                   left join pg_catalog.pg_roles as g on g.oid = a.grantee
+                   where a.grantee <> h.owner
+                   order by 1
+               )
+           ) as facts
+    from hardening as h
+    left join pg_catalog.pg_roles as o on o.oid = h.owner
 )
 select jsonb_build_object(
     'schemas', (
@@ -203,5 +298,6 @@ select jsonb_build_object(
     'relations', (select jsonb_object_agg(r.name, r.facts) from relation as r),
     'types', (select jsonb_object_agg(t.name, t.facts) from type as t),
     'default_privileges', (select s.facts from standard as s),
-    'roles', (select jsonb_agg(r.name order by r.name collate "C") from role as r)
+    'roles', (select jsonb_agg(r.name order by r.name collate "C") from role as r),
+    'superuser', (select coalesce(jsonb_object_agg(h.object, h.facts), '{}') from hardened as h)
 ) as catalogue

@@ -6,7 +6,9 @@
 -- Needs: nothing
 select format('database %I', current_database()) as object,
        'it has no event trigger on ddl_command_start' as found,
-       '-- Deploy the superuser''s part.' as remedy
+       E'-- In a dedicated database, as a superuser:\n'
+           '\\! sqitch --chdir superuser deploy --verify --target db:pg:' || current_database()
+           as remedy
 where not exists (
     select from pg_catalog.pg_event_trigger as t
     where t.evtevent = 'ddl_command_start' and t.evtenabled in ('O', 'A')

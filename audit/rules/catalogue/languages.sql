@@ -6,7 +6,15 @@
 -- Needs: nothing
 select format('language %I', l.lanname) as object,
        'PUBLIC has USAGE' as found,
-       format('revoke usage on language %I from public', l.lanname) as remedy
+       -- After a restore it is deployed, and some of it lost.
+       case when current_setting('audit.found')::jsonb -> 'superuser'
+                ? 'schema fencepost_superuser'
+            then format(E'revoke usage on language %1$I from public;\n'
+                        'grant usage on language %1$I to fencepost_owner, pg_database_owner',
+                        l.lanname)
+            else E'-- In a dedicated database, as a superuser:\n'
+                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:' || current_database()
+       end as remedy
 from pg_catalog.pg_language as l
 cross join pg_catalog.aclexplode(coalesce(l.lanacl, pg_catalog.acldefault('l', l.lanowner))) as a
 where a.grantee = 0 and l.lanpltrusted

@@ -8,11 +8,7 @@ select s.name as object,
        case s.source
            when 'database' then format('alter database %I reset %I', current_database(), s.name)
            when 'user' then format('alter role %I reset %I', session_user, s.name)
-           else format(E'alter system set %I = %L;\nselect pg_reload_conf()', s.name, e.value)
+           else E'alter system set log_min_messages = warning;\nselect pg_reload_conf()'
        end as remedy
 from pg_catalog.pg_settings as s
-join (
-    values ('log_min_messages', array['log', 'fatal', 'panic'], 'warning'),
-           ('log_min_error_statement', array['log', 'fatal', 'panic'], 'error')
-) as e (name, too_little, value) on e.name = s.name
-where s.setting = any (e.too_little)
+where s.name = 'log_min_messages' and s.setting in ('log', 'fatal', 'panic')

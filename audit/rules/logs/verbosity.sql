@@ -1,7 +1,8 @@
 -- Severity: medium
 -- Title: Lines of the log do not say where they come from
 -- Why: The kernel's own lines are told from forged ones by their CONTEXT, which terse leaves out,
---   and denials by their SQLSTATE.
+--   and denials by their SQLSTATE. The collector's recipe asks for verbose: `raised_in` of
+--   audit.refusals is empty without.
 -- Source: PostgreSQL, log_error_verbosity
 -- Needs: nothing
 select s.name as object,

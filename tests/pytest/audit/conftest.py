@@ -1,49 +1,24 @@
-"""A ledger that is audited: deployed, closed to PUBLIC, and nothing else."""
+"""The audit as a module and as a command, and what reads its answers."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from psycopg import sql
 
-from tests.pytest.conftest import DUTIES, PROJECT, tool
+from tests.pytest.conftest import PROJECT, tool
 
 if TYPE_CHECKING:
-    from tests.pytest.conftest import Connection, Principal
-
-
-class Audit(Protocol):
-    """What the fixture ``audited`` is."""
-
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]: ...
+    from tests.pytest.conftest import Principal
 
 
 @pytest.fixture(scope="session")
 def audit() -> Any:
     """Return tools/audit as a module."""
     return tool("audit")
-
-
-@pytest.fixture
-def closed(scratch_database: str, maintenance: Connection) -> str:
-    """Return a ledger's database that only its clients may enter."""
-    close(scratch_database, maintenance)
-    return scratch_database
-
-
-def close(database: str, connection: Connection) -> None:
-    """Grant CONNECT to the groups in place of PUBLIC."""
-    connection.execute(
-        sql.SQL(
-            "revoke connect on database {0} from public; grant connect on database {0} to {1}"
-        ).format(
-            sql.Identifier(database),
-            sql.SQL(", ").join(sql.Identifier(f"fencepost_{duty}") for duty in DUTIES),
-        )
-    )
 
 
 def run(
@@ -57,4 +32,32 @@ def run(
         check=False,
         cwd=PROJECT,
         env=None if principal is None else principal.environment(database),
+    )
+
+
+def document(done: subprocess.CompletedProcess[str]) -> Any:
+    """Return what an audit wrote as JSON."""
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def serious(found: Any) -> set[tuple[str, str]]:
+    """Return rule and object of what is medium or worse and not the test server's own."""
+    return {
+        (each["rule"], each["object"])
+        for each in found["findings"]
+        if each["severity"] in {"critical", "high", "medium"}
+        and each["rule"] not in {"server/minor_release", "settings/durability"}
+    }
+
+
+def psql(database: str, statements: str) -> None:
+    """Run statements as psql does, each for itself."""
+    subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database],
+        input=statements,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        check=True,
+        cwd=PROJECT,
     )
