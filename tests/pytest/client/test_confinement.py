@@ -392,6 +392,15 @@ def test_a_sandboxed_worker_has_the_network_unless_it_is_taken(
     assert ("refused" in reason) != reached
 
 
+@needs_root
+@pytest.mark.parametrize("machine", ["own"], indirect=True)
+def test_in_a_sandbox_root_does_not_set_what_the_kernel_does(machine: Machine) -> None:
+    machine.world.open_campaign()
+    opened = "open('/proc/sys/kernel/core_pattern', 'r+')"  # for writing; nothing is written
+    machine.work(PYTHON, "-c", opened, options=["--sandbox"])
+    assert "Read-only file system" in machine.world.attempt()["reason"]
+
+
 @pytest.mark.parametrize("options", [[], ["--sandbox"]], ids=["open", "sandbox"])
 def test_a_daemon_does_not_survive(machine: Machine, options: list[str]) -> None:
     mark = f"fencepost-daemon-{secrets.token_hex(8)}"
