@@ -12,6 +12,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
@@ -28,7 +29,7 @@ from psycopg.rows import TupleRow
 from tests.pytest.invariants import broken, is_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -36,6 +37,14 @@ DUTIES = ("worker", "verifier", "reaper", "sensor", "admin", "auditor", "collect
 """Every duty; its group role is fencepost_ and its name."""
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
+
+
+def wait_for(holds: Callable[[], object], what: str, within: float = 30) -> None:
+    """Look until something holds; fail with *what* was waited for after *within* seconds."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {within:g} s in vain: {what}"
+        time.sleep(0.02)
 
 
 def pytest_configure() -> None:

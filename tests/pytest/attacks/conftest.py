@@ -23,7 +23,7 @@ from tests.pytest.attacks.kernels import (
     Naive,
 )
 from tests.pytest.attacks.scene import Scene
-from tests.pytest.conftest import DUTIES, PROJECT, Principal, copy_privileges
+from tests.pytest.conftest import DUTIES, PROJECT, Principal, copy_database
 from tests.pytest.own_server import Server, cluster, own_server
 
 if TYPE_CHECKING:
@@ -106,12 +106,13 @@ def cast(cluster: Path, maintenance: Connection, principal_tool: Any) -> Iterato
 
 
 @contextmanager
-def _database(maintenance: Connection, name: str, template: str = "template1") -> Iterator[str]:
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(template)
+def _database(maintenance: Connection, name: str, template: str | None = None) -> Iterator[str]:
+    if template is None:  # with what PUBLIC has in a new one
+        maintenance.execute(
+            sql.SQL("create database {} owner deployer").format(sql.Identifier(name))
         )
-    )
+    else:
+        copy_database(maintenance, template, name)
     try:
         yield name
     finally:
@@ -138,7 +139,6 @@ def deployed(cast: _Cast, maintenance: Connection, template: str) -> Iterator[tu
     names["worker", 1] = names["rival", 0] = cast.make(f"worker1_{unique}", "fencepost_worker")
     names["outsider", 0] = cast.make(f"outsider_{unique}", "fencepost_worker")
     with _database(maintenance, f"guarded_{unique}", template) as name:
-        copy_privileges(maintenance, template, name)
         admin = cast.people[names["admin", 0]]
         with closing(psycopg.connect(admin.conninfo(name), autocommit=True)) as connection:
             _people(connection, names)
@@ -152,7 +152,6 @@ def hardened(
     """Yield the same, with what a superuser may deploy over it."""
     kernel, template = deployed
     with _database(maintenance, f"hardened_{secrets.token_hex(4)}", template) as name:
-        copy_privileges(maintenance, template, name)
         subprocess.run(
             ["sqitch", "deploy", "--verify", "--target", f"db:pg:{name}"],
             check=True,
@@ -245,12 +244,7 @@ def scene_of(
 
 def _copy(maintenance: Connection, template: str) -> str:
     name = f"attacked_{secrets.token_hex(4)}"
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            sql.Identifier(name), sql.Identifier(template)
-        )
-    )
-    copy_privileges(maintenance, template, name)
+    copy_database(maintenance, template, name)
     _settings(maintenance, template, name)
     return name
 

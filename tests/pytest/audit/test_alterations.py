@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from tests.pytest.audit.alterations import ALTERATIONS, NEUTRAL, SETTING, Alteration
-from tests.pytest.conftest import PROJECT, copy_privileges
+from tests.pytest.conftest import PROJECT, copy_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +34,10 @@ VISIBLE = {
 @pytest.fixture(scope="module")
 def shared(maintenance: Connection, template: str) -> Iterator[str]:
     """Yield a copy of the template; what a test does to it is rolled back."""
-    name = sql.Identifier(f"{template}_audited")
-    maintenance.execute(
-        sql.SQL("create database {} template {} owner deployer").format(
-            name, sql.Identifier(template)
-        )
-    )
-    copy_privileges(maintenance, template, f"{template}_audited")
-    yield f"{template}_audited"
-    maintenance.execute(sql.SQL("drop database {} with (force)").format(name))
+    name = f"{template}_audited"
+    copy_database(maintenance, template, name)
+    yield name
+    maintenance.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 @contextmanager

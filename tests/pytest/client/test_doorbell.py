@@ -27,6 +27,7 @@ from fencepost.interrupt import Interrupt
 from fencepost.polling import POLL, Step, poll
 from fencepost.session import connect
 from tests.pytest.client.conftest import CLASS
+from tests.pytest.conftest import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,13 +41,6 @@ NEVER = timedelta(hours=1)
 LISTENER = "fencepost worker doorbell"
 FLEET = 16
 FIX = "echo right > answer"
-
-
-def wait_for(holds: Callable[[], object], what: str, within: float = 30) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.02)
 
 
 def listening(world: World) -> Callable[[], Connection]:

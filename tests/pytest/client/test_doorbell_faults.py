@@ -21,6 +21,7 @@ import pytest
 
 from tests.pytest.client.conftest import CLASS, everybody
 from tests.pytest.client.pooler import running as pooler_before
+from tests.pytest.conftest import wait_for
 from tests.pytest.own_server import (
     SMALL_FROM,
     Server,
@@ -102,13 +103,6 @@ class Scene:
         return int(row[0])
 
 
-def wait_for(holds: Callable[[], object], what: str, within: float = LONG) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.02)
-
-
 @contextmanager
 def nothing(scene: Scene) -> Iterator[None]:
     """Ring as whoever opened it might: the control, and what the other figures stand beside."""
@@ -143,7 +137,7 @@ def a_stranger_who_floods(scene: Scene) -> Iterator[None]:
     thread = threading.Thread(target=flood)
     thread.start()
     try:
-        wait_for(lambda: rings > 100, "it rings")
+        wait_for(lambda: rings > 100, "it rings", LONG)
         # While there is nothing to do.
         rung, looked, begun = rings, scene.looks(), time.monotonic()
         time.sleep(5)
@@ -169,7 +163,7 @@ def listeners_that_are_killed(scene: Scene) -> Iterator[None]:
         )
 
     def listen_again(worker: Process, verifier: Process) -> None:
-        wait_for(lambda: len(scene.listeners() - seen) == 2, "both listen again")
+        wait_for(lambda: len(scene.listeners() - seen) == 2, "both listen again", LONG)
         for process in (worker, verifier):
             process.wait_for("the doorbell is heard again", LONG)
 
@@ -204,6 +198,7 @@ def a_queue_that_is_full(scene: Scene) -> Iterator[None]:
                     == (True,)
                 ),
                 "the queue was read",
+                LONG,
             )
 
         scene.ends = cannot_ring
@@ -269,7 +264,7 @@ def test_a_worker_and_a_verifier_bring_a_campaign_to_its_promotion(
         for process in (worker, verifier):
             process.wait_for("idle", LONG)
         if scene.is_listening:
-            wait_for(lambda: len(scene.listeners()) == 2, "both listen")
+            wait_for(lambda: len(scene.listeners()) == 2, "both listen", LONG)
         if fault not in BEFORE:
             met.enter_context(fault(scene))
 

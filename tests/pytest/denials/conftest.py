@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.pytest.conftest import DUTIES, PROJECT
+from tests.pytest.conftest import DUTIES, PROJECT, wait_for
 from tests.pytest.own_server import (
     Server,
     cluster,
@@ -26,7 +25,7 @@ from tests.pytest.own_server import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.pytest.conftest import Connection, MakePrincipal, Principal
 
@@ -217,11 +216,3 @@ def denied(plain_denied: Denied, request: pytest.FixtureRequest) -> Denied:
             "a file of that format",
         )
     return plain_denied
-
-
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 30) -> None:
-    """Wait until *condition* holds."""
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, f"waited in vain for {what}"
-        time.sleep(0.05)

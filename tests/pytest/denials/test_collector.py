@@ -11,8 +11,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.pytest.conftest import DUTIES
-from tests.pytest.denials.conftest import HOWTO, wait_for
+from tests.pytest.conftest import DUTIES, wait_for
+from tests.pytest.denials.conftest import HOWTO
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import MakePrincipal

@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from psycopg.types.json import Jsonb
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.pytest.conftest import wait_for
 
+if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -144,7 +143,7 @@ def test_no_transaction_is_open_while_the_check_runs(scene: Scene, superuser: Su
         env=scene.sensor.environment(scene.database),
         stdout=subprocess.DEVNULL,
     ) as sensor:
-        wait_for(gate.exists)
+        wait_for(gate.exists, "the check runs", within=20)
         sessions = (
             superuser()
             .execute("select state from pg_stat_activity where usename = %s", (scene.sensor.name,))
@@ -192,13 +191,13 @@ def test_stopped_in_mid_check_it_leaves_neither_process_nor_folder(
         scene.command("sh", "-c", f"echo $$ > {number}.new; mv {number}.new {number}; sleep 60"),
         env=scene.sensor.environment(scene.database) | {"TMPDIR": str(temporary)},
     ) as sensor:
-        wait_for(number.exists)
+        wait_for(number.exists, "the number is there", within=20)
         sensor.send_signal(signal.SIGTERM)
 
     assert sensor.returncode == 143
     assert list(temporary.iterdir()) == []
     check = Path("/proc") / number.read_text().strip()
-    wait_for(lambda: not check.exists())
+    wait_for(lambda: not check.exists(), "the check is gone", within=20)
 
 
 def test_one_that_is_not_enrolled_is_refused(scene: Scene, principal: MakePrincipal) -> None:
@@ -256,10 +255,3 @@ def test_called_wrongly_it_says_how() -> None:
     )
     assert wrong.returncode == 64
     assert wrong.stderr.startswith("usage: sensor CLASS TARGET")
-
-
-def wait_for(condition: Callable[[], bool], within: float = 20) -> None:
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,19 +9,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.pytest.conftest import wait_for
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
     from tests.pytest.sessions.conftest import Ledger
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def is_there(ledger: Ledger, pid: int) -> bool:

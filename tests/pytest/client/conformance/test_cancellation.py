@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
 
 from fencepost import AsyncWorker
+from tests.pytest.conftest import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.pytest.client.conformance.conftest import Room
     from tests.pytest.client.proxy import Proxy
 
 pytestmark = pytest.mark.parametrize("way", ["async", "async-pgbouncer"], indirect=True)
-
-
-def wait_for(holds: Callable[[], object], what: str, within: float = 20) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.01)
 
 
 def sessions(room: Room, condition: str) -> int:
@@ -59,7 +50,7 @@ def test_while_an_answer_is_on_its_way(room: Room, proxy: Proxy, message: bytes)
             await task
 
     room.way.runner.run(cancelled())
-    wait_for(lambda: nothing_is_open(room), "no session of the worker's is in a transaction")
+    wait_for(lambda: nothing_is_open(room), "no session of the worker's is in a transaction", 20)
     again = worker if not connection.closed else AsyncWorker(room.way.raw(room.connections[0]))
     lease = room.way.runner.run(again.claim(room.klass, token=token))
     assert lease is not None
@@ -83,7 +74,7 @@ def test_while_it_waits_for_a_lock(room: Room) -> None:
 
     with room.locked():
         room.way.runner.run(cancelled())
-        wait_for(lambda: nothing_is_open(room), "no session of the worker's waits any more")
+        wait_for(lambda: nothing_is_open(room), "no session of the worker's waits any more", 20)
     assert not connection.closed
     assert room.way.runner.run(worker.release(lease)).state == "ready"
     assert room.moves() == ["open", "claim", "release"]

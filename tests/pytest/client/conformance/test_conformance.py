@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from fencepost import (
 )
 from fencepost.errors import KernelError, Misuse, Retry
 from tests.pytest.client.conformance.conftest import BASE, COMMIT, SHA256
+from tests.pytest.conftest import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,13 +42,6 @@ METHODS = [
     for name, method in inspect.getmembers(role, inspect.isfunction)
     if not name.startswith("_")
 ]
-
-
-def wait_for(holds: Callable[[], object], what: str, within: float = 20) -> None:
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.01)
 
 
 # -- every method ----------------------------------------------------------------------------------
@@ -153,7 +146,7 @@ def test_a_reaper_takes_back_a_promotion_which_another_claim_brings_to_its_end(r
         found.extend(room.reaper.reap(room.klass, limit=10))
         return bool(found)
 
-    wait_for(reaps, "it is reaped")
+    wait_for(reaps, "it is reaped", 20)
     assert [(receipt.note, receipt.state) for receipt in found] == [("lose_promotion", "accepted")]
     lease = room.verifier.claim_promotion(room.klass)
     assert lease is not None
