@@ -48,13 +48,26 @@ def wait_for(holds: Callable[[], object], what: str, within: float = 30) -> None
 
 
 def pytest_configure() -> None:
-    """Start every program with SIGINT as it comes from a terminal.
+    """Start every program with SIGINT and SIGTERM as they come from a terminal.
 
     A shell starts its background jobs with SIGINT ignored, and whatever they start inherits that:
     under such a job no program would end on SIGINT, and no test of that could pass.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> None:
+    """Blame whoever came before for a signal that this test's programs would inherit as ignored."""
+    ignored = [
+        number.name
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is signal.SIG_IGN
+    ]
+    assert not ignored, f"an earlier test has these ignored from now on: {ignored}"
 
 
 @dataclass(frozen=True)
