@@ -113,7 +113,8 @@ def run(
     :param confinement: what else it is kept from.
     :param writable: beside *folder*, what a confined command may change.
     :param readable: what it may read.
-    :raises OSError: the disk is nearly full, and the limits do not allow that.
+    :raises OSError: the disk is nearly full, and the limits do not allow that; or the keyring of
+        the session cannot be kept from the command.
     """
     confinement = confinement or Confinement()
     environment = confinement.environment(environment)
@@ -239,6 +240,8 @@ class _Supervised:
                 patience_ends = time.monotonic() + (grace + MARGIN).total_seconds()
                 with contextlib.suppress(BrokenPipeError):
                     os.write(self._control, f"{grace.total_seconds()}\n".encode())
+        if supervisor.UNFIT in self._facts:
+            raise OSError(self._facts[supervisor.UNFIT])
         if not {"status", supervisor.EXEC_FAILED} & self._facts.keys():
             self._end_what_is_left()
             if not timed_out and exceeded is None and stopped is None:

@@ -2,8 +2,8 @@
 
 It sees the system's programs and its own folders, under the names that they have outside, and
 nothing else of the account. It has processes, host name and message queues of its own, no
-privileges, and a network only if that is wanted. Bubblewrap's own process is all that stands
-between the command and its supervisor: when that ends, everything in it has ended.
+privileges, no keyrings, and a network only if that is wanted. Bubblewrap's own process is all that
+stands between the command and its supervisor: when that ends, everything in it has ended.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .account import Account
+from .supervisor import read_end, without_keyrings
 
 PROGRAM = "bwrap"
 _NEWEST_MISSING = (0, 8)
 _SHARED_MEMORY = 64 << 20
+
+_KEYS = ("/proc/keys", "/proc/key-users")
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 
@@ -88,8 +91,8 @@ class Sandbox:
         if version < _NEWEST_MISSING:
             message = f"{said.strip() or PROGRAM} is too old: bubblewrap 0.8 or newer is needed"
             raise NoSandbox(message)
-        tried = _run(
-            [*self.wrap(["true"], folder=Path("/"), environment={"PATH": "/usr/bin:/bin"})], account
+        tried = _tried(
+            self.wrap(["true"], folder=Path("/"), environment={"PATH": "/usr/bin:/bin"}), account
         )
         if tried.returncode != 0:
             message = (
@@ -124,6 +127,7 @@ class Sandbox:
             *(() if self.network else ("--unshare-net",)),
             *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
             *("--proc", "/proc", "--dev", "/dev"),
+            *_hidden(),
             # Memory that no process is seen to use.
             *("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"),  # noqa: S108
             *_system(),
@@ -153,6 +157,12 @@ class Sandbox:
             str(folder),
         ]
         return [*words, "--", program, *command[1:]]
+
+
+def _hidden() -> list[str]:
+    """Return the options that hide the names of the account's keys, which are not namespaced."""
+    shown = [name for name in _KEYS if Path(name).exists()]
+    return [word for name in shown for word in ("--ro-bind", "/dev/null", name)]
 
 
 def _system() -> list[str]:
@@ -185,13 +195,29 @@ def _is_system(place: Path) -> bool:
     return any(place.is_relative_to(folder) for folder in _SYSTEM)
 
 
-def _run(command: list[str], account: Account | None) -> subprocess.CompletedProcess[str]:
+def _tried(wrapped: list[str], account: Account | None) -> subprocess.CompletedProcess[str]:
+    """Run what :meth:`Sandbox.wrap` returned as a supervisor would."""
+    try:
+        filtering = read_end(without_keyrings())
+    except OSError as error:
+        raise NoSandbox(error.strerror) from error
+    try:
+        options = ("--seccomp", str(filtering))
+        return _run([wrapped[0], *options, *wrapped[1:]], account, filtering)
+    finally:
+        os.close(filtering)
+
+
+def _run(
+    command: list[str], account: Account | None, *passed: int
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
+        pass_fds=passed,
         cwd="/",
         env={"PATH": os.environ.get("PATH", os.defpath)},
         user=None if account is None else account.user,

@@ -21,6 +21,7 @@ import os
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -33,10 +34,25 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
+_KEYCTL_GET_KEYRING_ID = 0
+_KEYCTL_JOIN_SESSION_KEYRING = 1
+_SESSION_KEYRING = -3
+
+_KEY_CALLS = {
+    # By machine, its own calls first, then what it runs of another: the architecture as seccomp
+    # names it, and the numbers of add_key, request_key and keyctl.
+    "x86_64": ((0xC000003E, (248, 249, 250)), (0x40000003, (286, 287, 288))),
+    "aarch64": ((0xC00000B7, (217, 218, 219)), (0x40000028, (309, 310, 311))),
+    "ppc64le": ((0xC0000015, (269, 270, 271)),),
+    "riscv64": ((0xC00000F3, (217, 218, 219)),),
+    "s390x": ((0x80000016, (278, 279, 280)),),
+}
+
 LINGER = 1.0
 """Seconds between TERM and KILL for what is left when nobody waits for it any more."""
 
 EXEC_FAILED = "cannot start"
+UNFIT = "unfit"
 
 # Who stops a service signals all its processes; the worker, not this one, decides what follows.
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGQUIT)
@@ -72,6 +88,63 @@ def adopts_orphans() -> bool:
 def die_with_parent(number: int = signal.SIGKILL) -> None:
     """Ask the kernel for signal *number* when the thread that started this process ends."""
     _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def _key_calls() -> tuple[tuple[int, tuple[int, int, int]], ...]:
+    machine = os.uname().machine
+    if machine not in _KEY_CALLS or sys.maxsize < 1 << 32:
+        message = f"this client does not know how a program on {machine} calls keyctl(2)"
+        raise OSError(errno.ENOSYS, message)
+    return _KEY_CALLS[machine]
+
+
+def leave_session_keyring() -> None:
+    """Begin with an empty keyring, for this process and those it starts.
+
+    What the account put into that of its session stays out of their reach. Where the kernel has no
+    keyrings, or a filter forbids every call of them, it forbids the descendants' as well.
+
+    :raises OSError: it cannot be left.
+    """
+    number = _key_calls()[0][1][2]
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(ctypes.c_long(number), _KEYCTL_JOIN_SESSION_KEYRING, None) != -1:
+        return
+    refused = ctypes.get_errno()
+    nowhere = {errno.ENOSYS, errno.EPERM}
+    if refused in nowhere:
+        found = libc.syscall(ctypes.c_long(number), _KEYCTL_GET_KEYRING_ID, _SESSION_KEYRING, 0)
+        if found == -1 and ctypes.get_errno() in nowhere:
+            return
+    message = f"the keyring of the session cannot be left: {os.strerror(refused)}"
+    raise OSError(refused, message)
+
+
+def without_keyrings() -> bytes:
+    """Return the filter of system calls under which no keyring is there: a program for seccomp.
+
+    The account's own keyrings are not its session's, and every process of it has them.
+    """
+    load, is_equal, mask, give = 0x20, 0x15, 0x54, 0x06
+    allowed, refused = 0x7FFF0000, 0x00050000 | errno.EPERM
+    words = [(load, 0, 0, 4)]  # the architecture
+    for architecture, numbers in _key_calls():
+        words += [(is_equal, 0, 7, architecture), (load, 0, 0, 0), (mask, 0, 0, ~(1 << 30))]  # x32
+        words += [(is_equal, 3 - place, 0, number) for place, number in enumerate(numbers)]
+        words += [(give, 0, 0, allowed), (give, 0, 0, refused)]
+    words.append((give, 0, 0, refused))
+    return b"".join(
+        struct.pack("=HBBI", code, then, otherwise, value & 0xFFFFFFFF)
+        for code, then, otherwise, value in words
+    )
+
+
+def read_end(content: bytes) -> int:
+    """Return the end of a pipe that gives *content*, which is short."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    os.write(writing, content)
+    os.close(writing)
+    return reading
 
 
 def descendants(ancestor: int) -> list[int]:
@@ -179,12 +252,26 @@ class Supervisor:
 
     def run(self, folder: str, argv: list[str]) -> None:
         """Start the command and stay until nothing of it is left; tell the worker on the way."""
+        try:
+            leave_session_keyring()
+        except OSError as error:
+            self._tell({UNFIT: error.strerror})
+            return
         signal.set_wakeup_fd(self._wake_write)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         said, saying = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         bounds = self._bounds
+        passed = [saying]
         if bounds.is_wrapped:
-            argv = [argv[0], "--json-status-fd", str(saying), *argv[1:]]
+            passed.append(read_end(without_keyrings()))
+            argv = [
+                argv[0],
+                "--json-status-fd",
+                str(saying),
+                "--seccomp",
+                str(passed[1]),
+                *argv[1:],
+            ]
         try:
             # `setsid` gives it a session and group of its own, out of reach of the terminal.
             process = subprocess.Popen(
@@ -195,14 +282,15 @@ class Supervisor:
                 user=bounds.user,
                 group=bounds.group,
                 extra_groups=None if bounds.user is None else [],
-                pass_fds=(saying,) if bounds.is_wrapped else (),
+                pass_fds=passed if bounds.is_wrapped else (),
                 preexec_fn=_in_command(os.getpid(), bounds),  # noqa: PLW1509 - one thread only
             )
         except OSError as error:
             self._tell({EXEC_FAILED: error.errno or 0, "message": str(error)})
             return
         finally:
-            os.close(saying)
+            for descriptor in passed:
+                os.close(descriptor)
         self._command = process.pid
         process.returncode = 0  # this class waits for it, not `subprocess`
         self._tell({"started": process.pid})

@@ -23,7 +23,7 @@ import psycopg
 import pytest
 
 import fencepost
-from tests.pytest.client import spy
+from tests.pytest.client import keys, spy
 from tests.pytest.client.conftest import Process, git
 
 if TYPE_CHECKING:
@@ -292,6 +292,63 @@ def assert_blind(machine: Machine, *options: str) -> None:
         assert set(done["visible"]) <= {"bwrap", Path(PYTHON).name, Path(PYTHON).resolve().name}
     assert set(done["traced"]) <= {"bwrap"}, "what holds the sandbox, and knows nothing"
     assert set(done["descriptors"]) == {"/dev/null", "pipe"}
+
+
+has_keyrings = pytest.mark.skipif(
+    not Path("/proc/keys").exists(), reason="the kernel has no keyrings (CONFIG_KEYS)"
+)
+
+
+def keys_found(machine: Machine, options: Sequence[str]) -> tuple[bytes, bytes, bytes]:
+    """Let a worker whose account holds keys run a command that looks for them.
+
+    Return the one of the worker's session, that of its account, and what the command found.
+    """
+    script = machine.folder / "keys.py"
+    shutil.copy(keys.__file__, script)
+    script.chmod(0o755)
+    where = machine.folder / "tmp" / "numbers"
+    session, account = secrets.token_hex(8), secrets.token_hex(8)
+    machine.program = [PYTHON, str(script), "hold", str(where), session, account, *machine.program]
+    machine.world.open_campaign()
+    seek = [PYTHON, str(script), "seek", str(where), "seen"]
+    shown = ["--share", str(script), "--share", str(where)] if "--sandbox" in options else []
+    where.touch()
+    if machine.account is not None:
+        os.chown(where, pwd.getpwnam(machine.account).pw_uid, -1)
+    command = ["sh", "-c", '"$@" && touch done', "sh", *seek]
+    said = machine.work(*command, options=[*options, *shown])
+    where.unlink()
+    attempt = machine.world.attempt()
+    assert attempt["result"], f"{said}{attempt['reason']}"
+    ref = attempt["result"]["pushed_ref"]
+    found = git(machine.world.repository, "show", f"{ref}:seen")
+    return session.encode(), account.encode(), bytes.fromhex(found)
+
+
+@has_keyrings
+def test_the_keyring_of_the_session_is_not_the_commands(machine: Machine) -> None:
+    session, account, found = keys_found(machine, [])
+    assert session not in found
+    assert account in found, "what every process of the account has; so it looks in the right way"
+
+
+@has_keyrings
+@pytest.mark.parametrize("options", MODES)
+def test_in_a_sandbox_there_is_no_keyring(machine: Machine, options: list[str]) -> None:
+    assert keys_found(machine, options)[2] == b"", "neither the keys nor their names"
+
+
+@needs_root
+@has_keyrings
+@pytest.mark.parametrize("options", [[], ["--sandbox"]], ids=["", "and a sandbox"])
+@pytest.mark.parametrize("machine", ["own"], indirect=True)
+def test_under_another_account_there_is_none_of_the_clients(
+    machine: Machine, options: list[str]
+) -> None:
+    session, account, found = keys_found(machine, [*AS_NOBODY, *options])
+    assert session not in found
+    assert account not in found
 
 
 @pytest.mark.parametrize("options", MODES)
