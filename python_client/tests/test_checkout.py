@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import socket
 import stat
 import subprocess
+import threading
+import time
 import tracemalloc
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost import checkout
+from fencepost import checkout, planted
 from fencepost.checkout import (
     ZERO,
     Git,
@@ -23,7 +29,7 @@ from fencepost.checkout import (
     address,
     location,
 )
-from fencepost.interrupt import Interrupt
+from fencepost.interrupt import Interrupt, Overdue
 
 if TYPE_CHECKING:
     from python_client.tests.conftest import Repository, RunGit
@@ -350,6 +356,148 @@ def test_what_cannot_be_read_is_said(workspace: Workspace) -> None:
     os.mkfifo(workspace.files / "a.txt")
     with pytest.raises(Unusable, match=r"a\.txt"):
         workspace.snapshot("message")
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def fifo_behind_a_link(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def named_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        folder = os.open(path.parent, os.O_RDONLY)
+        listener.bind(f"/proc/self/fd/{folder}/{path.name}")  # 107 bytes at most
+        os.close(folder)
+
+
+def device(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root makes a device")
+    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+
+
+def huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(planted.MOST_BYTES + 1)
+
+
+KINDS: dict[Callable[[Path], None], str] = {
+    fifo: "a FIFO",
+    fifo_behind_a_link: "a FIFO",
+    endless: "a device",
+    named_socket: "a socket",
+    device: "a device",
+    huge: "has over",
+}
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(".gitignore", ".gitattributes", ".gitmodules", ".mailmap"),
+        *("deep/er/.gitignore", "tests/.gitattributes"),
+        *("nested/.git/HEAD", "nested/.git/commondir", "nested/.git"),
+    ],
+)
+def test_what_would_hold_git_is_named_and_refused(
+    workspace: Workspace, place: str, make: Callable[[Path], None]
+) -> None:
+    path = workspace.files / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.name in {"HEAD", "commondir"}:
+        for name in ("objects", "refs"):
+            (path.parent / name).mkdir()
+        (path.parent / "HEAD").write_text("ref: refs/heads/x\n")
+    path.unlink(missing_ok=True)
+    make(path)
+    (workspace.files / "a.txt").write_text("two\n")
+    begun = time.monotonic()
+    with pytest.raises(Unusable, match=f"^{re.escape(place)[:11]}.*{KINDS[make]}.*remove it"):
+        workspace.snapshot("message")
+    assert time.monotonic() - begun < 5
+
+
+def test_where_a_gitfile_leads_would_hold_git_as_well(workspace: Workspace) -> None:
+    trap = workspace.files / "trap"
+    for name in ("objects", "refs", "../nested"):
+        (trap / name).mkdir(parents=True)
+    os.mkfifo(trap / "HEAD")
+    (workspace.files / "nested" / ".git").write_text("gitdir: ../trap\n")
+    with pytest.raises(Unusable, match=r"nested/\.git leads to a HEAD that is a FIFO"):
+        workspace.snapshot("message")
+
+
+@pytest.mark.parametrize("name", ["pipe", ".gitkeep", "gitignore", ".gitignore~"])
+def test_what_git_does_not_open_holds_nobody(workspace: Workspace, name: str) -> None:
+    """Git leaves out what is neither file nor link; a program may have left it for its own use."""
+    os.mkfifo(workspace.files / name)
+    (workspace.files / "a.txt").write_text("two\n")
+    assert files(snapshot(workspace)) == [".gitignore", "a.txt", "tests/check.py"]
+
+
+def test_what_ends_at_once_holds_nobody_either(workspace: Workspace) -> None:
+    (workspace.files / ".mailmap").symlink_to("/dev/null")
+    (workspace.files / ".gitattributes").symlink_to("nowhere")
+    assert {".mailmap", ".gitattributes"} < set(files(snapshot(workspace)))
+
+
+@pytest.mark.parametrize("place", ["objects/info/alternates", "objects/pack/x.idx"])
+def test_what_would_hold_the_clients_own_repository_is_refused(
+    workspace: Workspace, place: str
+) -> None:
+    path = workspace.store.folder / place
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    (workspace.files / "a.txt").write_text("two\n")
+    with pytest.raises(Unusable, match=f"{place} was put into the client's own repository"):
+        workspace.snapshot("message")
+
+
+def test_objects_from_elsewhere_are_not_the_clients_own(workspace: Workspace) -> None:
+    """A list of other repositories can name one with a FIFO in it."""
+    info = workspace.store.folder / "objects" / "info"
+    info.mkdir(exist_ok=True)
+    (info / "alternates").write_text("/tmp\n")
+    with pytest.raises(Unusable, match="objects/info/alternates was put"):
+        workspace.snapshot("message")
+
+
+def test_git_that_waits_is_stopped_by_the_interrupt(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what holds it was not seen before."""
+    monkeypatch.setattr(planted, "obstacle", lambda *_, **__: None)
+    (workspace.files / ".gitignore").unlink()
+    os.mkfifo(workspace.files / ".gitignore")
+    with Interrupt() as interrupt:
+        timer = threading.Timer(1, interrupt.set, ["enough"])
+        timer.start()
+        begun = time.monotonic()
+        with pytest.raises(Interrupted, match="enough"):
+            workspace.snapshot("message", interrupt=interrupt)
+        assert 0.9 < time.monotonic() - begun < 8
+        timer.join()
+
+
+def test_what_is_nearly_done_has_its_time(tmp_path: Path) -> None:
+    with Interrupt() as interrupt, Overdue(interrupt, timedelta(seconds=1)) as overdue:
+        made = Git(tmp_path / "x.git", interrupt=overdue)
+        interrupt.set("enough")
+        assert made.run("rev-parse", "--git-dir")
+        assert overdue.reason is None
+        time.sleep(1)
+        with pytest.raises(Interrupted, match="enough"):
+            made.run("rev-parse", "--git-dir")
 
 
 def test_a_folder_with_many_files(workspace: Workspace) -> None:

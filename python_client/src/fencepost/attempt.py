@@ -30,7 +30,7 @@ from .errors import (
     Repeated,
     ServerUnreachable,
 )
-from .interrupt import Interrupt
+from .interrupt import Interrupt, Overdue
 from .lease_keeper import LeaseKeeper
 from .looking import Look
 from .operations import git as pushes
@@ -232,7 +232,10 @@ class Attempts:
                 return _Release(reason=f"the worker was stopped: {stop.reason}")
         if run.errno is not None:
             return _Release(reason=f"the command {run}", is_trouble=True)
-        return self._outcome(lease, assignment, workspace, run, _approach(approach), keeper, lost)
+        said = _approach(approach)
+        # The work is done. Who is told to stop now has the time to hand it in that a command has.
+        with Overdue(self._interrupt, runner.GRACE) as overdue, Interrupt(lost, overdue) as stop:
+            return self._outcome(lease, assignment, workspace, run, said, keeper, stop)
 
     def _reconcile(
         self, lease: Lease, assignment: Assignment, keeper: LeaseKeeper, git: Git
@@ -258,16 +261,16 @@ class Attempts:
         run: Run,
         approach: str | None,
         keeper: LeaseKeeper,
-        lost: Interrupt,
+        stop: Interrupt,
     ) -> _Ending:
         """Look at what the command left, and hand it over if it is a success."""
         try:
-            snapshot = workspace.snapshot(_message(assignment, approach), interrupt=lost)
+            snapshot = workspace.snapshot(_message(assignment, approach), interrupt=stop)
         except (Unusable, GitError) as error:
             summary = str(error) if run.is_success else str(run)
             return _Failure(reason=text.reason(summary, run.tail), approach=approach)
         except Interrupted as error:
-            return _Release(reason=str(error))
+            return _Release(reason=f"the result was not handed in: {error}")
         fingerprint = snapshot.fingerprint if snapshot else None
         if not run.is_success or snapshot is None:
             summary = f"{run}, but nothing was changed" if run.is_success else str(run)
@@ -280,7 +283,7 @@ class Attempts:
                 approach=approach,
                 fingerprint=fingerprint,
             )
-        return self._push(lease, assignment, workspace, snapshot, approach, keeper, lost)
+        return self._push(lease, assignment, workspace, snapshot, approach, keeper, stop)
 
     def _push(  # noqa: PLR0917 - likewise
         self,
@@ -290,7 +293,7 @@ class Attempts:
         snapshot: Snapshot,
         approach: str | None,
         keeper: LeaseKeeper,
-        lost: Interrupt,
+        stop: Interrupt,
     ) -> _Ending:
         """Put the commit where a verifier finds it."""
         repository, ref = checkout.location(assignment.location)
@@ -311,12 +314,12 @@ class Attempts:
             kind=PUSH,
             read=lambda: _held(snapshot.git, place, snapshot.commit),
             require_lease=lambda: _require(keeper),
-            wait=lost.wait,
+            wait=stop.wait,
         )
         try:
             push.move(_vacant(snapshot.git, place, snapshot.commit))
         except Interrupted as error:
-            return _Release(reason=str(error))
+            return _Release(reason=f"the result was not handed in: {error}")
         except NotMoved as error:
             return _Release(reason=_why_not(place, error), is_trouble=True)
         except (GitError, InDoubt) as error:

@@ -27,7 +27,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from uuid import uuid4
 
-from . import text
+from . import planted, text
 from .errors import FencepostError
 from .interrupt import Interrupt
 
@@ -546,6 +546,10 @@ class Workspace:
         if self._identity != _identity(self.files):
             message = "the folder that was given to the command is not there any more"
             raise Unusable(message)
+        found = planted.obstacle(self.files, interrupt=interrupt)
+        found = found or planted.intrusion(self._store.folder, interrupt=interrupt)
+        if found is not None:
+            raise Unusable(found)
         own = Path(tempfile.mkdtemp(prefix="own-", dir=self.root))
         git = Git(own / "commit.git", objects=[self._store.folder], interrupt=interrupt)
         try:

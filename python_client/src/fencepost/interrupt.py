@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import select
 import threading
+import time
+from datetime import timedelta
 from types import TracebackType
 
 
@@ -20,6 +22,7 @@ class Interrupt:
         self._others = others
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._reason: str | None = None
+        self._since = 0.0
         self._is_closed = False
         self._lock = threading.RLock()  # a signal handler may come while its own thread is inside
 
@@ -27,6 +30,7 @@ class Interrupt:
         """Ask for a stop; *reason* is a phrase for people."""
         with self._lock:
             if self._reason is None:
+                self._since = time.monotonic()
                 self._reason = reason
                 if not self._is_closed:
                     os.write(self._write, b"!")
@@ -46,6 +50,10 @@ class Interrupt:
         if not self and seconds > 0:
             select.select([self, *self._others], [], [], seconds)
         return bool(self)
+
+    def is_older_than(self, seconds: float) -> bool:
+        """Return whether it was set so long ago."""
+        return self._reason is not None and time.monotonic() >= self._since + seconds
 
     def fileno(self) -> int:
         """Return a descriptor that is readable once this is set."""
@@ -69,3 +77,23 @@ class Interrupt:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class Overdue(Interrupt):
+    """Set once another has been for so long: what is nearly done has that time to be done.
+
+    :param other: looked at by polling.
+    """
+
+    def __init__(self, other: Interrupt, grace: timedelta) -> None:
+        super().__init__()
+        self._other = other
+        self._grace = grace.total_seconds()
+
+    @property
+    def reason(self) -> str | None:
+        """Why to stop, or ``None`` while there is time."""
+        return self._other.reason if self else None
+
+    def __bool__(self) -> bool:
+        return self._other.is_older_than(self._grace)

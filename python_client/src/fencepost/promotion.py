@@ -57,7 +57,7 @@ class Promotion:
         bundle: Bundle,
         *,
         keeper: LeaseKeeper,
-        lost: Interrupt,
+        stop: Interrupt,
         console: Console,
         ring: Ring,
         folder: Path,
@@ -68,7 +68,7 @@ class Promotion:
         self._lease = lease
         self._bundle = bundle
         self._keeper = keeper
-        self._lost = lost
+        self._stop = stop
         self._console = console
         self._ring = ring
         repository, ref = checkout.location(bundle.location)
@@ -76,7 +76,7 @@ class Promotion:
         self._place = Place(repository=repository, ref=ref, fence=fence)
         self._pushed_ref = str(bundle.result.get("pushed_ref", ""))
         self._commit = str(bundle.result.get("commit", ""))
-        self._git = Git(folder, objects=objects, interrupt=lost)
+        self._git = Git(folder, objects=objects, interrupt=stop)
 
     def conclude(self) -> Step:
         """Read, push if that is to be done, read back, and record what was found.
@@ -88,6 +88,11 @@ class Promotion:
             pushes.reconcile(self._operate, self._lease, self._bundle.operations, self._look)
             return self._conclude()
         except (LeaseLost, Interrupted):
+            if self._stop and not self._keeper.is_lost:
+                return self._stuck(
+                    f"stopped: {self._stop.reason}",
+                    "nothing, where another verifier runs: it finds out how this ended",
+                )
             self._console.event("lost", self._lease, reason=self._keeper.why_lost)
             return Step.DONE
         except InDoubt as error:
@@ -115,7 +120,7 @@ class Promotion:
             kind=PROMOTE,
             read=self._read,
             require_lease=self._require_lease,
-            wait=self._lost.wait,
+            wait=self._stop.wait,
         )
         try:
             moved = push.move(held)
@@ -160,7 +165,7 @@ class Promotion:
             except GitError:
                 if clock.now() + pause > deadline:
                     raise
-                self._lost.wait(pause)
+                self._stop.wait(pause)
                 self._require_lease()
                 pause *= 2
 

@@ -23,7 +23,7 @@ from .console import Console
 from .doorbell import Ring, silent
 from .errors import Refused
 from .evidence import EvidenceFile
-from .interrupt import Interrupt
+from .interrupt import Interrupt, Overdue
 from .lease_keeper import LeaseKeeper
 from .looking import Look
 from .operations.store import Store
@@ -77,7 +77,7 @@ class Verifications:
     :param pass_env: names of variables that the acceptance command gets beside the usual ones.
     :param confinement: what the acceptance command is kept from.
     :param interrupt: when set, the acceptance command is stopped and the verifier abstains. A
-        promotion that has begun is brought to its end.
+        promotion that has begun has ``runner.GRACE`` to come to its end.
     :param ring: is told what was answered, to wake those who can go on with it.
     """
 
@@ -214,20 +214,21 @@ class Verifications:
         root: Path,
         *objects: Path,
     ) -> Step:
-        promotion = Promotion(
-            self._call,
-            self._operate,
-            lease,
-            bundle,
-            keeper=keeper,
-            lost=lost,
-            console=self._console,
-            ring=self._ring,
-            # Made now, after whatever was run here has ended: nothing was planted in it.
-            folder=Path(tempfile.mkdtemp(prefix="promotion-", dir=root)) / "promotion.git",
-            objects=objects,
-        )
-        return promotion.conclude()
+        with Overdue(self._interrupt, runner.GRACE) as overdue, Interrupt(lost, overdue) as stop:
+            promotion = Promotion(
+                self._call,
+                self._operate,
+                lease,
+                bundle,
+                keeper=keeper,
+                stop=stop,
+                console=self._console,
+                ring=self._ring,
+                # Made now, after whatever was run here has ended: nothing was planted in it.
+                folder=Path(tempfile.mkdtemp(prefix="promotion-", dir=root)) / "promotion.git",
+                objects=objects,
+            )
+            return promotion.conclude()
 
     def _verify(self, lease: Lease, keeper: LeaseKeeper, lost: Interrupt, root: Path) -> Step:
         """Judge a submission, and promote it if it is accepted and the class says so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import signal
 import time
 from contextlib import closing
@@ -13,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from fencepost import Worker
+from fencepost.checkout import Git
 from tests.pytest.client.conftest import CLASS, git
 
 if TYPE_CHECKING:
@@ -244,6 +246,25 @@ def test_a_pushed_ref_that_is_gone_is_no_verdict(world: World) -> None:
     git(world.repository, "update-ref", "-d", result["pushed_ref"])
     world.verify(code=75)
     assert world.campaign()["state"] == "attempted"
+
+
+def test_what_would_hold_git_holds_no_verifier(world: World) -> None:
+    """A commit has no FIFO in it, but links to one; and the acceptance command can make one."""
+    pipe = world.folder.parent / "pipe"
+    os.mkfifo(pipe)
+    planted = "mkfifo .gitignore in/.gitignore in/.git"
+    world.define_target(command=["sh", "-c", planted], protected=[])
+    world.open_campaign()
+    (world.clone / "in").mkdir()
+    (world.clone / ".gitattributes").symlink_to(pipe)
+    (world.clone / ".mailmap").symlink_to("/dev/zero")
+    (world.clone / "in" / ".gitattributes").symlink_to(pipe)
+    commit(world)
+    client = Git(world.folder.parent / "own.git", objects=[world.clone / ".git"])
+    submit(world, client.patch_id(world.value(), git(world.clone, "rev-parse", "HEAD")))
+    world.verify()
+    assert world.campaign()["state"] == "verified", world.attempt()["reason"]
+    assert world.left_behind() == []
 
 
 # -- promotion -------------------------------------------------------------------------------------
