@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
+import tracemalloc
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fencepost import server_log
 from fencepost.server_log import Denial, Position
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DENIAL = Denial(
     session_id="6a9632e4.1f",
@@ -287,6 +287,108 @@ def test_of_a_very_long_line_the_beginning_is_read(log: Log) -> None:
         log.position = Position()
         log.write(log.line(1), log.line(2, statement=quoted(log, text)), log.line(3))
         assert log.read() == ([1, 2, 3], [])
+
+
+def bytes_read() -> int:
+    """Return how much this process has read so far."""
+    (line,) = [x for x in Path("/proc/self/io").read_text().splitlines() if x.startswith("rchar:")]
+    return int(line.split()[1])
+
+
+def pages_of(log: Log) -> list[server_log.Page]:
+    return list(server_log.pages(log.path, log.position, database="ledger"))
+
+
+@pytest.mark.parametrize("text", ["x", '"\n', "é\\", "\n"])
+def test_of_a_line_longer_than_a_page_the_rest_is_passed_over_in_pages(
+    log: Log, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was denied is told at once; wherever reading begins again, nothing else is a line."""
+    monkeypatch.setattr(server_log, "_PAGE_BYTES", 1 << 17)
+    monkeypatch.setattr(server_log, "_LONGEST", 1 << 17)
+    monkeypatch.setattr(server_log, "_HEAD", 1 << 16)
+    forged = log.line(9, user='"victim"').decode()
+    long = quoted(log, text * 300_000 + f"\n{forged}" + text * 300_000)
+    log.write(log.line(1), log.line(2, statement=long), log.line(3))
+    found = pages_of(log)
+    assert len(found) > 3
+    assert [denial.line_no for denial in found[0].denials] == [1, 2]
+    for page in found:
+        assert page.unreadable == []
+        log.position = page.position
+        left = [denial.line_no for more in pages_of(log) for denial in more.denials]
+        assert left == ([3] if page is not found[-1] else [])
+    assert found[0].position.rest, "the rest of a line"
+    assert [denial.role for page in found for denial in page.denials] == ["anna"] * 3
+
+
+def test_a_line_without_an_end_is_told_and_costs_no_memory(log: Log) -> None:
+    """A gigabyte of nothing; what follows its end, whenever that comes, is read."""
+    log.write(log.line(1))
+    with log.path.open("ab") as file:
+        file.truncate(1 << 30)
+    tracemalloc.start()
+    found = pages_of(log)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 32 << 20
+    assert [denial.line_no for page in found for denial in page.denials] == [1]
+    assert len(found) > 60, "between two of these it is looked whether to go on"
+    (reason,) = [reason for page in found for reason in page.unreadable]
+    assert "longer than 16777216 bytes" in reason
+    log.position = found[-1].position
+    before = bytes_read()
+    assert log.read() == ([], [])
+    assert bytes_read() - before < 1 << 20, "it is not read again"
+    log.write(b"\n", log.line(2))
+    assert log.read() == ([2], [])
+
+
+def test_a_position_of_before_is_one(log: Log) -> None:
+    log.write(log.line(1), log.line(2))
+    (page,) = pages_of(log)
+    kept = asdict(page.position)
+    del kept["rest"]
+    log.position = Position(**kept)
+    assert log.read() == ([], [])
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "symbolic link", "device", "folder", "socket"])
+def test_what_is_no_file_is_told_and_not_opened(log: Log, kind: str) -> None:
+    log.path.unlink()
+    if kind == "FIFO":
+        os.mkfifo(log.path)
+    elif kind == "symbolic link":
+        log.path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        log.path.mkdir()
+    elif kind == "socket":
+        os.mknod(log.path, stat.S_IFSOCK | 0o600)
+    elif os.geteuid() == 0:
+        os.mknod(log.path, stat.S_IFCHR | 0o600, os.makedev(1, 5))  # /dev/zero
+    else:
+        pytest.skip("only root makes a device")
+    with pytest.raises(OSError, match=f"it is a {kind}, .* move it elsewhere"):
+        pages_of(log)
+
+
+def test_a_fifo_that_takes_the_place_of_a_file_in_that_moment_is_not_waited_for(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is looked at in the end is what was opened."""
+    real = log.path.with_name("real")
+    log.path.rename(real)
+    os.mkfifo(log.path)
+    monkeypatch.setattr(type(log.path), "lstat", lambda _: real.stat())
+    with pytest.raises(OSError, match="it is a FIFO"):
+        pages_of(log)
+
+
+def test_a_link_in_a_circle_hides_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("b.json")
+    (tmp_path / "b.json").symlink_to("a.json")
+    (tmp_path / "c.json").touch()
+    assert {path.name for path in server_log.files(tmp_path)} == {"a.json", "b.json", "c.json"}
 
 
 def test_files_of_both_formats_are_found_the_oldest_first(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ class Collecting:
             files = []
             self._troubles[str(self._folder)] = _sentence(error)
         for path in files:
+            if self._interrupt:
+                break
             try:
                 if self._read(path, database):
                     last = Step.DONE

@@ -4,13 +4,19 @@ The log is written by the server, but much of what is in it a client chose: the 
 of an error that it raised itself, the name of its application. A line is therefore taken apart
 exactly as the server puts it together. What stands inside of a value is never read as a line or as
 another value, whatever it looks like, also where reading begins again after a line that was cut.
+
+Nor does anything in the folder hold the reader: what is no file is not opened, and of a line that
+is longer than a page the beginning is read and the rest passed over, a page at a time.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,7 +36,11 @@ _HEAD = 1 << 20  # what is kept of a line; all that is needed of one stands befo
 _PIECE = 1 << 16
 _PAGE_DENIALS = 100
 _PAGE_BYTES = 1 << 24
+_LONGEST = _PAGE_BYTES
 _KNOWN_BY = 256
+
+_LINE = "line"
+_VALUE = "value"
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) (\S+)")
 _SESSION = re.compile(r"[0-9a-f]{1,16}\.[0-9a-f]{1,8}")
@@ -70,6 +80,8 @@ class Position:
     offset: int = 0
     known_by: int = 0
     sha256: str = ""
+    rest: str = ""
+    """What stands there is the rest of a long line, to be passed over, or of a value in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ def files(folder: Path) -> list[Path]:
         if path.suffix not in _FORMATS:
             continue
         try:
-            found.append((path.stat().st_mtime_ns, path.name, path))
+            found.append((path.lstat().st_mtime_ns, path.name, path))
         except FileNotFoundError:  # removed since
             continue
     return [path for *_, path in sorted(found)]
@@ -109,38 +121,76 @@ def pages(path: Path, position: Position, *, database: str) -> Iterator[Page]:
     of *position* any more, since the server has begun another under its name, is read from its
     beginning.
 
-    :raises OSError: the file cannot be read.
+    :raises OSError: the file cannot be read, or is none.
     """
     form = _FORMATS[path.suffix]
-    with path.open("rb") as file:
+    with _opened(path) as file:
         if not _is_known(file, position):
             position = Position()
         file.seek(position.offset)
+        rest = position.rest
         while True:
             begin = file.tell()
+            until = begin + _PAGE_BYTES
             denials: list[Denial] = []
             unreadable: list[str] = []
-            while len(denials) < _PAGE_DENIALS and file.tell() < begin + _PAGE_BYTES:
+            rest = _passed_over(file, form, rest, until)
+            while not rest and len(denials) < _PAGE_DENIALS and file.tell() < until:
                 line = form.line(file)
                 if line is None:
                     break
+                rest = line.rest
                 try:
                     denial = _denial(form, line, database)
                 except _Unreadable as error:
-                    unreadable.append(str(error))
+                    length = f", and is longer than {_LONGEST} bytes" if rest else ""
+                    unreadable.append(f"{error}{length}")
                 else:
                     denials += [denial] if denial else []
             end = file.tell()
             if end == begin:
                 return
-            yield Page(_position(file, end), denials, unreadable)
+            yield Page(_position(file, end, rest), denials, unreadable)
             file.seek(end)
 
 
-def _position(file: BinaryIO, offset: int) -> Position:
+def _opened(path: Path) -> BinaryIO:
+    """Open a file for reading, and nothing else: no link, and nothing that could keep one waiting.
+
+    :raises OSError: it is none.
+    """
+    _require_file(path.lstat().st_mode)  # a device may do something when it is opened
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.fdopen(os.open(path, flags), "rb")
+    try:
+        _require_file(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _require_file(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        message = f"it is {kind}, and no file that the server writes: move it elsewhere"
+        raise OSError(errno.EINVAL, message)
+
+
+_KINDS = {
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def _position(file: BinaryIO, offset: int, rest: str) -> Position:
     length = min(offset, _KNOWN_BY)
     file.seek(0)
-    return Position(offset, length, hashlib.sha256(file.read(length)).hexdigest())
+    return Position(offset, length, hashlib.sha256(file.read(length)).hexdigest(), rest)
 
 
 def _is_known(file: BinaryIO, position: Position) -> bool:
@@ -162,6 +212,8 @@ class _Line:
     is_whole: bool
     is_broken: bool = False
     """It was cut; what follows it is another's."""
+    rest: str = ""
+    """It is longer than ``_LONGEST``; what follows is the rest of it, or of a value in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +222,8 @@ class _Format:
 
     line: Callable[[BinaryIO], _Line | None]
     values: Callable[[_Line], dict[str, str]]
+    has_line_feeds: bool
+    """Whether there are line feeds within quotes."""
     begins: re.Pattern[bytes]
     mark: bytes
     """Stands in every line that has the SQLSTATE."""
@@ -183,6 +237,8 @@ def _json_line(file: BinaryIO) -> _Line | None:
             head += piece
         if piece.endswith(b"\n"):
             return _Line(head, len(head) == length)
+        if length >= _LONGEST:
+            return _Line(head, is_whole=False, rest=_LINE)
     file.seek(begin)
     return None
 
@@ -215,24 +271,42 @@ def _csv_line(file: BinaryIO) -> _Line | None:
     the same line. Then that line alone is left, and the next is taken for a record. Inside of a
     value every quote is doubled, so that no record can be read there that has a quoted value.
     """
-    begin, head, quotes, first = file.tell(), b"", 0, 0
+    begin, head, rest = file.tell(), bytearray(), ""  # of as many pieces as it has line feeds
+    length = quotes = first = 0
     while piece := file.readline(_PIECE):
         if len(head) < _HEAD:
             head += piece
         quotes += piece.count(b'"')
-        if not piece.endswith(b"\n"):
-            continue
-        first = first or file.tell()
-        if quotes % 2 == 0:
-            whole = _Line(head, len(head) == file.tell() - begin)
-            if file.tell() == first or not _is_broken(whole):
-                return whole
+        length += len(piece)
+        if piece.endswith(b"\n"):
+            first = first or length
+            if quotes % 2 == 0:
+                whole = _Line(bytes(head), len(head) == length)
+                if length == first or not _is_broken(whole):
+                    return whole
+                break
+        if length >= _LONGEST:
+            rest = _VALUE if quotes % 2 else _LINE
             break
-    if first and _is_broken(_Line(head, is_whole=False)):
-        file.seek(first)
+    if first and _is_broken(_Line(bytes(head), is_whole=False)):
+        file.seek(begin + first)
         return _Line(b"", is_whole=True, is_broken=True)
+    if rest:
+        return _Line(bytes(head), is_whole=False, rest=rest)
     file.seek(begin)
     return None
+
+
+def _passed_over(file: BinaryIO, form: _Format, rest: str, until: int) -> str:
+    """Go on to the end of a long line, or to *until*; return what is there then."""
+    left = until - file.tell()
+    while rest and left > 0 and (piece := file.readline(_PIECE)):
+        left -= len(piece)
+        if form.has_line_feeds and piece.count(b'"') % 2:
+            rest = _LINE if rest == _VALUE else _VALUE
+        if rest == _LINE and piece.endswith(b"\n"):
+            return ""
+    return rest
 
 
 def _is_broken(line: _Line) -> bool:
@@ -277,9 +351,19 @@ def _may_go_on(rest: bytes) -> bool:
 
 _FORMATS = {
     ".json": _Format(
-        _json_line, _json_values, re.compile(rb'{"timestamp":"\d{4}-'), b'"state_code":"42501"'
+        _json_line,
+        _json_values,
+        has_line_feeds=False,
+        begins=re.compile(rb'{"timestamp":"\d{4}-'),
+        mark=b'"state_code":"42501"',
     ),
-    ".csv": _Format(_csv_line, _csv_values, re.compile(rb"\d{4}-"), b",42501,"),
+    ".csv": _Format(
+        _csv_line,
+        _csv_values,
+        has_line_feeds=True,
+        begins=re.compile(rb"\d{4}-"),
+        mark=b",42501,",
+    ),
 }
 
 

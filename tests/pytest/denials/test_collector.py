@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -251,6 +253,62 @@ def test_lines_that_cannot_be_read_are_told(denied: Denied) -> None:
     assert "unreadable" in said
     assert "lines=1" in said
     assert denied.recorded() == sorted(told)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "device"])
+def test_what_is_no_file_holds_nobody(plain_denied: Denied, kind: str) -> None:
+    denied = plain_denied
+    trap = denied.log / "0.json"
+    if kind == "fifo":
+        os.mkfifo(trap)
+    elif kind == "link":
+        trap.symlink_to("/dev/zero")
+    elif os.geteuid() == 0:
+        os.mknod(trap, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    else:
+        pytest.skip("only root makes a device")
+    os.utime(trap, (1, 1), follow_symlinks=False)
+    told = denied.tries("worker", WRITES[0])
+    said = denied.collects(code=75)
+    assert "no file that the server writes: move it elsewhere" in said
+    assert told[0] in denied.recorded(), "and the server's files are read"
+    trap.unlink()
+    denied.collects()
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+def test_a_line_without_an_end_is_told_and_nobody_waits_for_it(
+    plain_denied: Denied, ending: str
+) -> None:
+    denied = plain_denied
+    trap = denied.log / f"0.{ending}"
+    with trap.open("wb") as file:
+        file.truncate(1 << 30)
+    os.utime(trap, (1, 1))
+    told = denied.tries("worker", WRITES[0])
+    said = denied.collects()
+    assert "longer than 16777216 bytes" in said
+    assert told[0] in denied.recorded()
+    trap.unlink()
+
+
+def test_in_the_midst_of_a_line_it_can_be_stopped(plain_denied: Denied) -> None:
+    denied = plain_denied
+    trap = denied.log / "0.json"
+    with trap.open("wb") as file:
+        file.truncate(1 << 42)  # some hours of reading
+    os.utime(trap, (1, 1))
+    state = denied.folder / "state.json"
+    process = denied.starts("--state", str(state))
+    try:
+        wait_for(
+            lambda: state.exists() and '"rest": "line"' in state.read_text(), "it is in the midst"
+        )
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+    finally:
+        process.kill()
+        trap.unlink()
 
 
 def test_the_command_says_what_is_wrong(plain_denied: Denied) -> None:
