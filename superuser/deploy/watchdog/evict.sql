@@ -78,27 +78,31 @@ begin
     perform pg_stat_clear_snapshot();
     v_now := clock_timestamp();
     for v_eviction in
-        select a.pid, a.usename, a.application_name, a.state, v_now - a.xact_start, false
+        select a.pid, pg_get_userbyid(a.usesysid), a.application_name, a.state,
+               v_now - a.xact_start, false
         from pg_catalog.pg_stat_activity as a
-        join pg_catalog.pg_roles as r on r.oid = a.usesysid
         where a.datname = current_database()
           and a.backend_type = 'client backend'
           and a.pid <> pg_backend_pid()
           and a.xact_start <= v_now - p_older_than
-          -- A principal of the ledger: a member of a group that is given the kernel. A superuser
-          -- counts as a member of every role, so also as one of the owner.
-          and not pg_has_role(r.oid, 'fencepost_owner', 'member')
-          and exists (
-              select from pg_catalog.pg_namespace as n
-              cross join aclexplode(n.nspacl) as g
-              where n.nspname = 'kernel' and g.grantee not in (0, n.nspowner)
-                and pg_has_role(r.oid, g.grantee, 'member')
-          )
-          -- Auditors and admins may read for long; nobody may lock for long, or idle.
-          and not (
-              a.state = 'active' and a.backend_xid is null
-              and (pg_has_role(r.oid, 'fencepost_auditor', 'member')
-                   or pg_has_role(r.oid, 'fencepost_admin', 'member'))
+          -- Whose role was dropped meanwhile is a member of nothing, and goes on in its session.
+          and (
+              a.usename is null
+              -- A principal of the ledger: a member of a group that is given the kernel. A superuser
+              -- counts as a member of every role, so also as one of the owner.
+              or not pg_has_role(a.usesysid, 'fencepost_owner', 'member')
+              and exists (
+                  select from pg_catalog.pg_namespace as n
+                  cross join aclexplode(n.nspacl) as g
+                  where n.nspname = 'kernel' and g.grantee not in (0, n.nspowner)
+                    and pg_has_role(a.usesysid, g.grantee, 'member')
+              )
+              -- Auditors and admins may read for long; nobody may lock for long, or idle.
+              and not (
+                  a.state = 'active' and a.backend_xid is null
+                  and (pg_has_role(a.usesysid, 'fencepost_auditor', 'member')
+                       or pg_has_role(a.usesysid, 'fencepost_admin', 'member'))
+              )
           )
         order by a.xact_start, a.pid
     loop
@@ -114,6 +118,7 @@ $fn$;
 comment on function watchdog.evict(interval) is
 $doc$Ends the sessions of the ledger's principals in this database whose transaction is open for
 longer than p_older_than: idle in it, or at work. An auditor's or admin's that only reads is let be.
+So are sessions of others, but not those whose role was dropped: nothing tells any more what it was.
 Returns those it ended; each is a line in the server's log, and nothing in the ledger, which the
 owner of this function cannot write.
 

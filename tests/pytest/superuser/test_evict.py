@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -115,6 +116,29 @@ def test_an_auditor_that_reads_is_let_be(ledger: Ledger) -> None:
     for each in reading:
         with pytest.raises(psycopg.OperationalError):
             each.result(30)
+
+
+def test_whose_role_was_dropped_is_ended_like_a_client(
+    ledger: Ledger, cluster: Path, superuser: Superuser, made_roles: list[str]
+) -> None:
+    """Its session goes on after the role is gone, and so do its locks."""
+    ledger.campaigns()
+    worker = ledger.session("worker")
+    worker.call("claim", p_token=uuid4())
+    assert worker.transaction_id() is not None
+    name = ledger.person("worker").name
+    ((oid,),) = ledger.look("select %s::regrole::oid", name)
+    superuser().execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+    made_roles.remove(name)
+    pid = old(ledger, worker.pid)
+    reaper = ledger.person("reaper").connect(ledger.database, autocommit=True)
+
+    ended = reaper.execute("select pid, principal, was_ended from watchdog.evict('1 second')")
+
+    assert ended.fetchall() == [(pid, f"unknown (OID={oid})", True)]
+    wait_for(lambda: not is_there(ledger, pid), "the session is still there")
+    log = (cluster / "server.log").read_text(errors="replace")
+    assert f"fencepost evicted unknown (OID={oid}) with pid {pid} " in log
 
 
 def test_others_are_let_be(
