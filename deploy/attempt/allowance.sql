@@ -24,12 +24,13 @@ create trigger allowance_20_no_truncate
     before truncate on ledger.allowance
     for each statement execute function ledger.tg__append_only();
 create trigger allowance_30_not_by_hand
-    after insert or update or delete or truncate on ledger.allowance
-    for each statement
+    after insert or update or delete on ledger.allowance
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
 alter table ledger.allowance enable always trigger allowance_10_kept;

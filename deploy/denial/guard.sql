@@ -79,12 +79,13 @@ create trigger denial_20_no_truncate
     before truncate on ledger.denial
     for each statement execute function ledger.tg__append_only();
 create trigger denial_30_not_by_hand
-    after insert or update or delete or truncate on ledger.denial
-    for each statement
+    after insert or update or delete on ledger.denial
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
 alter table ledger.denial enable always trigger denial_10_guard;

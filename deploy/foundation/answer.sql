@@ -133,14 +133,19 @@ insert into ledger.answer (code, kind, name, meaning, remedy) values
      'Repeat the call with the same arguments.');
 
 create trigger answer_10_not_by_hand
-    after insert or update or delete or truncate on ledger.answer
-    for each statement
+    after insert or update or delete on ledger.answer
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger answer_20_no_truncate
+    before truncate on ledger.answer
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.answer enable always trigger answer_10_not_by_hand;
+alter table ledger.answer enable always trigger answer_20_no_truncate;
 
 commit;

@@ -123,14 +123,19 @@ end
 $do$;
 
 create trigger footing_10_not_by_hand
-    after insert or update or delete or truncate on ledger.footing
-    for each statement
+    after insert or update or delete on ledger.footing
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger footing_20_no_truncate
+    before truncate on ledger.footing
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.footing enable always trigger footing_10_not_by_hand;
+alter table ledger.footing enable always trigger footing_20_no_truncate;
 
 commit;

@@ -19,14 +19,19 @@ comment on table ledger.origin is 'One row: which ledger this is, and who deploy
 insert into ledger.origin default values;
 
 create trigger origin_10_not_by_hand
-    after insert or update or delete or truncate on ledger.origin
-    for each statement
+    after insert or update or delete on ledger.origin
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger origin_20_no_truncate
+    before truncate on ledger.origin
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.origin enable always trigger origin_10_not_by_hand;
+alter table ledger.origin enable always trigger origin_20_no_truncate;
 
 commit;

@@ -26,14 +26,19 @@ comment on column ledger.seat.campaign_id is 'The campaign whose holder sits in 
 comment on column ledger.seat.is_surplus is 'Removed as soon as it falls free.';
 
 create trigger seat_10_not_by_hand
-    after insert or update or delete or truncate on ledger.seat
-    for each statement
+    after insert or update or delete on ledger.seat
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger seat_20_no_truncate
+    before truncate on ledger.seat
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.seat enable always trigger seat_10_not_by_hand;
+alter table ledger.seat enable always trigger seat_20_no_truncate;
 
 commit;

@@ -31,14 +31,19 @@ comment on column ledger.authority.attempt_limit is
     'How many such operations an attempt may have; null for no limit.';
 
 create trigger authority_10_not_by_hand
-    after insert or update or delete or truncate on ledger.authority
-    for each statement
+    after insert or update or delete on ledger.authority
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger authority_20_no_truncate
+    before truncate on ledger.authority
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.authority enable always trigger authority_10_not_by_hand;
+alter table ledger.authority enable always trigger authority_20_no_truncate;
 
 commit;

@@ -112,14 +112,19 @@ comment on column ledger.class.retired_at is
 comment on column ledger.class.epoch is 'Raised after a restore or a failover that lost commits.';
 
 create trigger class_10_not_by_hand
-    after insert or update or delete or truncate on ledger.class
-    for each statement
+    after insert or update or delete on ledger.class
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger class_20_no_truncate
+    before truncate on ledger.class
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.class enable always trigger class_10_not_by_hand;
+alter table ledger.class enable always trigger class_20_no_truncate;
 
 commit;

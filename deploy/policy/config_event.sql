@@ -26,12 +26,13 @@ create trigger config_event_20_no_truncate
     before truncate on ledger.config_event
     for each statement execute function ledger.tg__append_only();
 create trigger config_event_30_not_by_hand
-    after insert or update or delete or truncate on ledger.config_event
-    for each statement
+    after insert or update or delete on ledger.config_event
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
 alter table ledger.config_event enable always trigger config_event_10_append_only;

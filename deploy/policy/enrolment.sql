@@ -24,14 +24,19 @@ create index enrolment_principal_ix on ledger.enrolment (principal);
 comment on table ledger.enrolment is 'Which principal may act in a class, and for which duty.';
 
 create trigger enrolment_10_not_by_hand
-    after insert or update or delete or truncate on ledger.enrolment
-    for each statement
+    after insert or update or delete on ledger.enrolment
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger enrolment_20_no_truncate
+    before truncate on ledger.enrolment
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.enrolment enable always trigger enrolment_10_not_by_hand;
+alter table ledger.enrolment enable always trigger enrolment_20_no_truncate;
 
 commit;

@@ -21,14 +21,19 @@ comment on column ledger.principal.family is
     'The model family, as an admin registered it; a principal never claims one for itself.';
 
 create trigger principal_10_not_by_hand
-    after insert or update or delete or truncate on ledger.principal
-    for each statement
+    after insert or update or delete on ledger.principal
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger principal_20_no_truncate
+    before truncate on ledger.principal
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.principal enable always trigger principal_10_not_by_hand;
+alter table ledger.principal enable always trigger principal_20_no_truncate;
 
 commit;

@@ -65,14 +65,19 @@ comment on column ledger.target.slot_begun_at is
 comment on column ledger.target.quiet_until is 'Until then a red observation opens nothing.';
 
 create trigger target_10_not_by_hand
-    after insert or update or delete or truncate on ledger.target
-    for each statement
+    after insert or update or delete on ledger.target
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger target_20_no_truncate
+    before truncate on ledger.target
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.target enable always trigger target_10_not_by_hand;
+alter table ledger.target enable always trigger target_20_no_truncate;
 
 commit;

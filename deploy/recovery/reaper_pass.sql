@@ -21,14 +21,19 @@ comment on column ledger.reaper_pass.locked_count is
     'How many leases that had run out its last pass left, since somebody else had them locked.';
 
 create trigger reaper_pass_10_not_by_hand
-    after insert or update or delete or truncate on ledger.reaper_pass
-    for each statement
+    after insert or update or delete on ledger.reaper_pass
+    for each row
     when (
         current_user <> 'fencepost_owner'
         or session_user = 'fencepost_owner'
-        or current_setting('role') = 'fencepost_owner'
+        or current_setting('role') <> 'none'
+        or current_setting('session_replication_role') = 'replica'
     )
     execute function ledger.tg__not_by_hand();
+create trigger reaper_pass_20_no_truncate
+    before truncate on ledger.reaper_pass
+    for each statement execute function ledger.tg__not_by_hand();
 alter table ledger.reaper_pass enable always trigger reaper_pass_10_not_by_hand;
+alter table ledger.reaper_pass enable always trigger reaper_pass_20_no_truncate;
 
 commit;

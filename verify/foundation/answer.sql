@@ -21,6 +21,7 @@ $list$ as constraints, '' as indexes
 \set relation ledger.answer
 select $list$
     answer_10_not_by_hand after any write by hand: tg__not_by_hand
+    answer_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -18,6 +18,7 @@ $list$ as constraints, '' as indexes
 \set relation ledger.origin
 select $list$
     origin_10_not_by_hand after any write by hand: tg__not_by_hand
+    origin_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

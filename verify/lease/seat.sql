@@ -22,6 +22,7 @@ $list$ as constraints, '' as indexes
 \set relation ledger.seat
 select $list$
     seat_10_not_by_hand after any write by hand: tg__not_by_hand
+    seat_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -24,6 +24,7 @@ $list$ as constraints, '' as indexes
 \set relation ledger.authority
 select $list$
     authority_10_not_by_hand after any write by hand: tg__not_by_hand
+    authority_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

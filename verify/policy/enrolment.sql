@@ -24,6 +24,7 @@ $list$ as indexes
 \set relation ledger.enrolment
 select $list$
     enrolment_10_not_by_hand after any write by hand: tg__not_by_hand
+    enrolment_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -35,6 +35,7 @@ $list$ as indexes
 \set relation ledger.target
 select $list$
     target_10_not_by_hand after any write by hand: tg__not_by_hand
+    target_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

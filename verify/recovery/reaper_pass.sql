@@ -18,6 +18,7 @@ $list$ as constraints, '' as indexes
 \set relation ledger.reaper_pass
 select $list$
     reaper_pass_10_not_by_hand after any write by hand: tg__not_by_hand
+    reaper_pass_20_no_truncate before truncate, each statement: tg__not_by_hand
 $list$ as triggers \gset
 \ir ../_support/assert_triggers.psql
 

@@ -153,6 +153,12 @@ ALTERATIONS = [
         "alter function planted.harmless() owner to fencepost_owner",
     ),
     Alteration(
+        "owners/elsewhere",
+        "materialized view planted.shadow",
+        "create materialized view planted.shadow as select planted.harmless();"
+        "alter materialized view planted.shadow owner to fencepost_owner",
+    ),
+    Alteration(
         "owners/database",
         "database {database}",
         "alter database {database} owner to planted_worker",
@@ -410,6 +416,17 @@ ALTERATIONS = [
         "tables/unexpected", "audit.secrets", "create view audit.secrets as select 1 as one"
     ),
     Alteration(
+        "tables/unexpected",
+        "ledger.shadow",
+        "create materialized view ledger.shadow as select planted.harmless();"
+        "alter materialized view ledger.shadow owner to fencepost_owner",
+    ),
+    Alteration(
+        "tables/column",
+        "ledger.reaper_pass.class",
+        "alter table ledger.reaper_pass alter column class type varchar using 'another'",
+    ),
+    Alteration(
         "tables/column",
         "ledger.campaign.target",
         "alter table ledger.campaign alter column target drop not null",
@@ -447,6 +464,21 @@ ALTERATIONS = [
         "alter table ledger.campaign add constraint no_more check (false) not valid",
     ),
     Alteration(
+        "tables/foreign_key",
+        "planted_fk on ledger.seat",
+        "create table planted.held (class text primary key);"
+        "insert into planted.held select distinct class from ledger.seat;"
+        "alter table ledger.seat add constraint planted_fk"
+        " foreign key (class) references planted.held on delete cascade",
+    ),
+    Alteration(
+        "tables/foreign_key",
+        "planted_fk on ledger.seat",
+        "create table planted.held (campaign_id bigint primary key);"
+        "alter table ledger.seat add constraint planted_fk"
+        " foreign key (campaign_id) references planted.held on update set null not valid",
+    ),
+    Alteration(
         "tables/index", "campaign_open_uq on ledger.campaign", "drop index ledger.campaign_open_uq"
     ),
     Alteration(
@@ -458,6 +490,11 @@ ALTERATIONS = [
         "tables/inherits",
         "planted.campaign",
         "create table planted.campaign () inherits (ledger.campaign)",
+    ),
+    Alteration(
+        "tables/inherits",
+        "ledger.seat",
+        "create table planted.seats (); alter table ledger.seat inherit planted.seats",
     ),
     Alteration(
         "tables/published",

@@ -148,6 +148,29 @@ def test_what_a_fresh_deployment_leaves_open_has_a_remedy_that_closes_it(
         assert findings(audit, connection, audit.chosen([rule])) == Counter()
 
 
+def test_a_table_that_was_written_anew_is_told_from_one_that_was_written(
+    audit: Any, shared: str
+) -> None:
+    """Nothing else is left of it, and no statement undoes it."""
+    rules = audit.chosen(["tables/rewritten"])
+    using = "alter table ledger.origin alter column deployed_by type {} using 'another'"
+    with altered(shared, "update ledger.target set location = location") as connection:
+        assert findings(audit, connection, rules) == Counter()
+        ((kind,),) = connection.execute(
+            "select format_type(atttypid, atttypmod) from pg_attribute"
+            " where attrelid = 'ledger.origin'::regclass and attname = 'deployed_by'"
+        ).fetchall()
+        connection.execute(using.format(kind).encode())
+
+        (found,) = findings(audit, connection, rules)
+        others = findings(audit, connection, audit.chosen(["tables/column", "tables/storage"]))
+
+    assert found[:2] == ("tables/rewritten", "ledger.origin")
+    assert found[3].startswith("-- ")
+    assert 'kernel."check"' in found[3]
+    assert others == Counter()
+
+
 def test_every_rule_is_seen_to_find_something(audit: Any) -> None:
     text = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     broken = {alteration.rule for alteration in ALTERATIONS}
