@@ -50,6 +50,8 @@ declare
     v_database_lost text[] := '{}';
     v_schema_lost   text[] := '{}';
     v_admitted      text[] := '{}';
+    v_others        text;
+    v_by_others     text;
     v_group         text;
 begin
     if c_footing not in ('dedicated', 'shared') then
@@ -77,6 +79,33 @@ begin
         execute format('revoke all on database %I from public', c_database);
         if v_schema_lost <> '{}' then
             revoke all on schema public from public;
+        end if;
+        -- A REVOKE takes what the owner gave, and says nothing of what others did.
+        select string_agg(g.gave, ', ' order by g.gave),
+               string_agg(g.takes_back, '; ' order by g.gave)
+        into v_others, v_by_others
+        from (
+            select distinct
+                format('%I on %s', r.rolname, o.object),
+                format('set role %I; revoke all on %s from public; reset role', r.rolname, o.object)
+            from (
+                select format('database %I', d.datname), d.datdba, d.datacl
+                from pg_catalog.pg_database as d where d.datname = c_database
+                union all
+                select 'schema public', n.nspowner, n.nspacl
+                from pg_catalog.pg_namespace as n where n.nspname = 'public'
+            ) as o (object, owner, acl)
+            cross join aclexplode(o.acl) as a
+            join pg_catalog.pg_roles as r on r.oid = a.grantor
+            where a.grantee = 0 and a.grantor <> o.owner
+        ) as g (gave, takes_back);
+        if v_others is not null then
+            raise exception 'PUBLIC still has what another than the owner gave it'
+                using errcode = 'insufficient_privilege',
+                      detail  = format('It was given by %s, and nobody else takes it back.',
+                                       v_others),
+                      hint    = format('Who may become that role, as a superuser may, runs first: %s',
+                                       v_by_others);
         end if;
         if exists (
             select from pg_catalog.pg_database as d

@@ -6,11 +6,15 @@
 --   restored one's
 -- Needs: nothing
 select format('database %I', d.datname) as object,
-       'PUBLIC has CONNECT' as found,
-       format(E'grant connect on database %1$I to %2$s;\n'
-                  'revoke connect on database %1$I from public', d.datname, e.groups) as remedy
+       concat('PUBLIC has CONNECT', ' from ' || o.rolname) as found,
+       -- The owner's REVOKE takes nothing that another gave.
+       format(E'grant connect on database %I to %s;\n', d.datname, e.groups)
+           || case when o.oid is null then format('revoke connect on database %I from public', d.datname)
+                   else format(E'set role %I;\nrevoke connect on database %I from public;\nreset role',
+                               o.rolname, d.datname) end as remedy
 from pg_catalog.pg_database as d
 cross join pg_catalog.aclexplode(coalesce(d.datacl, pg_catalog.acldefault('d', d.datdba))) as a
+left join pg_catalog.pg_roles as o on o.oid = a.grantor and a.grantor <> d.datdba
 cross join lateral (
     select string_agg(quote_ident(g.name), ', ' order by g.name)
     from jsonb_array_elements_text(current_setting('audit.expected')::jsonb -> 'roles') as g (name)

@@ -355,6 +355,14 @@ ALTERATIONS = [
         "database/connect", "database {database}", "grant connect on database {database} to public"
     ),
     Alteration(
+        "database/connect",
+        "database {database}",
+        "grant connect on database {database} to planted_stranger with grant option;"
+        "set local role planted_stranger;"
+        "grant connect on database {database} to public;"
+        "reset role",
+    ),
+    Alteration(
         "database/no_connect",
         "fencepost_worker",
         "revoke connect on database {database} from fencepost_worker",
@@ -365,9 +373,25 @@ ALTERATIONS = [
         "grant temporary on database {database} to public",
     ),
     Alteration(
+        "database/temporary",
+        "database {database}",
+        "grant temporary on database {database} to planted_stranger with grant option;"
+        "set local role planted_stranger;"
+        "grant temporary on database {database} to public;"
+        "reset role",
+    ),
+    Alteration(
         "database/create",
         "database {database}",
         "grant create on database {database} to fencepost_worker",
+    ),
+    Alteration(
+        "database/create",
+        "database {database}",
+        "grant create on database {database} to planted_stranger with grant option;"
+        "set local role planted_stranger;"
+        "grant create on database {database} to public;"
+        "reset role",
     ),
     Alteration(
         "database/settings",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import subprocess
 from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
@@ -9,9 +11,19 @@ import pytest
 from psycopg import sql
 
 from tests.pytest.conftest import DUTIES
-from tests.pytest.plan.sqitch import DATABASE_PRIVILEGES, deploy, dump, run, sqitch
+from tests.pytest.plan.sqitch import (
+    DATABASE_PRIVILEGES,
+    PROJECT,
+    deploy,
+    dump,
+    environment,
+    run,
+    sqitch,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
 
 # A hand writes it where its trigger is off, which alone would be found.
@@ -200,6 +212,53 @@ def test_a_schema_public_that_is_somebody_else_s_is_closed_by_its_owner_first(
     assert dump(empty_database) == empty
 
 
+@pytest.mark.parametrize("names", [["database"], ["schema public"], ["database", "schema public"]])
+@pytest.mark.usefixtures("template")  # made the groups
+def test_what_another_than_the_owner_gave_public_is_taken_back_by_that_role_first(
+    empty_database: str,
+    deployer: Principal,
+    principal: MakePrincipal,
+    superuser: Superuser,
+    names: list[str],
+) -> None:
+    """A REVOKE of the owner's takes nothing of it, and says nothing."""
+    connection = superuser(empty_database)
+    helpers = [principal("helper_1").name, principal("helper_2").name]
+    objects = [
+        sql.SQL("database {}").format(sql.Identifier(empty_database))
+        if name == "database"
+        else sql.SQL(name)
+        for name in names
+    ]
+    for each in objects:
+        for helper in map(sql.Identifier, helpers):
+            may = sql.SQL("grant all on {} to {} with grant option").format(each, helper)
+            connection.execute(may)
+            connection.execute(sql.SQL("set role {}").format(helper))
+            connection.execute(sql.SQL("grant all on {} to public").format(each))
+            connection.execute("reset role")
+
+    refused = deploy(deployer, empty_database, *FOOTING)
+
+    assert refused.returncode == 2
+    said = refused.stdout.splitlines()
+    assert any("ERROR:  PUBLIC still has what another than the owner gave it" in x for x in said)
+    (detail,) = (line for line in said if line.startswith("DETAIL:  It was given by "))
+    for each in objects:
+        assert detail.count(each.as_string(connection).replace('"', "")) == len(helpers)
+    hint = "HINT:  Who may become that role, as a superuser may, runs first: "
+    (line,) = (line for line in said if line.startswith(hint))
+    connection.execute(line.removeprefix(hint).encode())
+    for each in objects:
+        for helper in map(sql.Identifier, helpers):
+            connection.execute(sql.SQL("revoke all on {} from {}").format(each, helper))
+
+    deployed = deploy(deployer, empty_database, *FOOTING)
+
+    assert deployed.returncode == 0, deployed.stdout
+    assert "Verify successful" in sqitch(deployer, empty_database, "verify")
+
+
 def test_a_schema_public_that_is_somebody_else_s_stays_so_in_a_shared_database(
     empty_database: str, template: str, deployer: Principal, superuser: Superuser
 ) -> None:
@@ -298,3 +357,47 @@ def test_a_dedicated_database_cannot_be_called_shared(
     """Who would have the verification look away has to leave what was taken untold as well."""
     with pytest.raises(psycopg.errors.CheckViolation, match="takes_nothing_when_shared"):
         superuser(scratch_database).execute("update ledger.footing set footing = 'shared'")
+
+
+# -- a database of any name ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named_database(maintenance: Connection, name: str) -> Iterator[str]:
+    """Yield a database of this name, and something that makes it the only one."""
+    unique = f"{name} {secrets.token_hex(4)}"
+    identifier = sql.Identifier(unique)
+    maintenance.execute(sql.SQL("create database {} owner deployer").format(identifier))
+    yield unique
+    maintenance.execute(sql.SQL("drop database {} with (force)").format(identifier))
+
+
+@pytest.mark.parametrize("name", ["my ledger", "a=b", """dbname=it's "my" \\ %20/ledger"""])
+@pytest.mark.usefixtures("template")
+def test_a_database_of_any_name_is_named_by_its_variable(
+    named_database: str, deployer: Principal, superuser: Superuser
+) -> None:
+    """As docs/howto/deploy-with-sqitch.md says: sqitch reads a name in its target as options."""
+    connection = superuser(named_database)
+
+    def by_variable(*arguments: str) -> str:
+        finished = subprocess.run(
+            ["sqitch", *arguments, "--target", "db:pg:"],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=PROJECT,
+            env=environment(deployer, named_database),
+        )
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        return finished.stdout
+
+    before = connection.execute(DATABASE_PRIVILEGES).fetchall()
+
+    by_variable("deploy", "--verify")
+
+    assert "Verify successful" in by_variable("verify")
+    admitted = [entry[0] for entry in connection.execute(DATABASE_PRIVILEGES).fetchall()]
+    assert {*admitted} == {"deployer", *(f"fencepost_{duty}" for duty in DUTIES)}
+    by_variable("revert", "-y")
+    assert connection.execute(DATABASE_PRIVILEGES).fetchall() == before
