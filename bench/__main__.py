@@ -3,10 +3,10 @@
 usage: python -m bench [--claims N] [--renewals N] [--closed N] [--rounds N] [--from DATABASE]
                        [NAME ...]
 
-NAME is one of the benchmarks, by default all: class_lock, renewals, history. Needs the environment
-that tools/with-postgres gives its command (`make bench`). What is compared is measured in turns, in
-one run, on one server; nothing is asserted of a figure. The plan is deployed first, unless --from
-names a database that has it, to be copied. After each benchmark the invariants of
+NAME is one of the benchmarks, by default all: class_lock, renewals, history, by_hand. Needs the
+environment that tools/with-postgres gives its command (`make bench`). What is compared is measured
+in turns, in one run, on one server; nothing is asserted of a figure. The plan is deployed first,
+unless --from names a database that has it, to be copied. After each benchmark the invariants of
 tests/invariants.sql are asked for.
 
 Exit status: 0; 1 an invariant does not hold, or a benchmark did not do what it measures; 64 wrong
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EX_USAGE = 64
 EX_UNAVAILABLE = 69
 CLAIMERS = (1, 4, 16)
+REWRITES = 10
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -260,10 +261,46 @@ def history(options: argparse.Namespace) -> None:
         drop(name)
 
 
+def by_hand(options: argparse.Namespace) -> None:
+    """Write with the triggers that refuse a hand's, and without them in a scratch database."""
+
+    def measure(way: str, *, is_guarded: bool) -> Load:
+        database = copy("bench_with" if is_guarded else "bench_without")
+        if not is_guarded:
+            ledger.let_hands_write(database)
+        if way == "one a call":
+            settle(database)
+            load = ledger.define(database, options.claims)
+        else:
+            fill(database, options.claims)
+            settle(database)
+            load = ledger.rewrite(database, REWRITES)
+        if is_guarded:
+            examine(database)
+        return load
+
+    rows = []
+    for way in ("one a call", "all at once"):
+        figures = in_turns(
+            options.rounds,
+            lambda _, way=way: measure(way, is_guarded=True),  # type: ignore[misc]
+            lambda _, way=way: measure(way, is_guarded=False),  # type: ignore[misc]
+        )
+        rows.append([way, *figures])
+    table(
+        f"Targets written a second, {options.claims} of them; median of {options.rounds} rounds",
+        ["rows", "with the triggers", "without", "ratio", "lowest to highest"],
+        rows,
+    )
+    for name in ("bench_with", "bench_without"):
+        drop(name)
+
+
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "class_lock": class_lock,
     "renewals": renewals,
     "history": history,
+    "by_hand": by_hand,
 }
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
@@ -34,6 +35,23 @@ cross join lateral kernel.open_campaign(
     p_class => t.class, p_target => 'target ' || n, p_token => gen_random_uuid()
 ) as c
 where c.outcome = 'ok'
+"""
+
+# Targets, each by a call and a transaction of its own.
+DEFINE = """
+select t.outcome from kernel.define_target(
+    p_class => 'bench', p_target => %s, p_location => '{}',
+    p_desired_state => '{"tests": "green"}', p_acceptance => '{"command": ["make", "test"]}'
+) as t
+"""
+
+# What only a function of the owner's may do.
+REWRITE = """
+create function public.rewrite() returns bigint language sql security definer as $$
+    with written as (update ledger.target set location = location returning 1)
+    select count(*) from written
+$$;
+alter function public.rewrite() owner to fencepost_owner
 """
 
 # Campaigns of one target, one after the other, each cancelled before the next opens.
@@ -182,6 +200,43 @@ def claims(database: str, claimers: int, each: int) -> Load:
     if run.returncode != 0 or found is None:
         raise Broken(run.stdout + run.stderr)
     return Load(leased(database) - before, claimers * each / float(found[1]))
+
+
+def define(database: str, count: int) -> Load:
+    """Define so many targets, one after the other."""
+    with closing(connect(database, "admin")) as admin:
+        begun = time.perf_counter()
+        for number in range(count):
+            row = admin.execute(DEFINE, (f"defined {number}",)).fetchone()
+            if row != ("ok",):
+                message = f"a definition was answered {row}"
+                raise Broken(message)
+        return Load(count, time.perf_counter() - begun)
+
+
+def rewrite(database: str, times: int) -> Load:
+    """Write every target anew so often, each time all of them by one statement."""
+    with closing(connect(database)) as god:
+        god.execute(REWRITE.encode())
+        begun = time.perf_counter()
+        written = god.execute(
+            "select sum(public.rewrite()) from generate_series(1, %s)", (times,)
+        ).fetchone()
+        return Load(int(written[0]) if written else 0, time.perf_counter() - begun)
+
+
+def let_hands_write(database: str) -> None:
+    """Drop the triggers that refuse what is written by hand; those for TRUNCATE stay."""
+    with closing(connect(database)) as god:
+        found = god.execute(
+            "select format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass)"
+            " from pg_trigger as t where t.tgname like '%\\_not\\_by\\_hand'"
+        ).fetchall()
+        if not found:
+            message = f"{database} has no trigger against hands"
+            raise Broken(message)
+        for (statement,) in found:
+            god.execute(statement.encode())
 
 
 def replace(database: str, function: LiteralString, old: str, new: str) -> None:
