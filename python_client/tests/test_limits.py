@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import tempfile
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,8 @@ from fencepost.limits import Limits, parsed_size, size
 from fencepost.sandbox import Sandbox
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fencepost.runner import Run
 
 MEBI = 1 << 20
@@ -27,13 +30,16 @@ IS_ROOT = os.geteuid() == 0
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a folder that another account reaches too."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+def root() -> Iterator[Path]:
+    """Give a folder that another account reaches too.
+
+    pytest's own are closed to other accounts again whenever another pytest begins.
+    """
+    with tempfile.TemporaryDirectory(prefix="fencepost-limits-") as name:
         if IS_ROOT:
-            folder.chmod(0o711)
-    (tmp_path / "root" / "work").mkdir(parents=True)
-    return tmp_path / "root"
+            Path(name).chmod(0o711)
+        (Path(name) / "root" / "work").mkdir(parents=True)
+        yield Path(name) / "root"
 
 
 def run(root: Path, script: str, bounds: Limits, *, is_sandboxed: bool, seconds: float = 30) -> Run:
