@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 EX_USAGE = 64
 EX_UNAVAILABLE = 69
 CLAIMERS = (1, 4, 16)
-REWRITES = 10
+REWRITES = 20
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -263,36 +263,40 @@ def history(options: argparse.Namespace) -> None:
 
 def by_hand(options: argparse.Namespace) -> None:
     """Write with the triggers that refuse a hand's, and without them in a scratch database."""
+    databases = [copy("bench_with"), copy("bench_without")]
+    ledger.let_hands_write("bench_without")
+    for name in databases:
+        ledger.let_rewrite(name)
 
-    def measure(way: str, *, is_guarded: bool) -> Load:
-        database = copy("bench_with" if is_guarded else "bench_without")
-        if not is_guarded:
-            ledger.let_hands_write(database)
-        if way == "one a call":
-            settle(database)
-            load = ledger.define(database, options.claims)
-        else:
-            fill(database, options.claims)
-            settle(database)
-            load = ledger.rewrite(database, REWRITES)
-        if is_guarded:
-            examine(database)
-        return load
+    def define(database: str, number: int) -> Load:
+        settle(database)
+        return ledger.define(database, options.claims, first=number * options.claims)
 
-    rows = []
-    for way in ("one a call", "all at once"):
-        figures = in_turns(
-            options.rounds,
-            lambda _, way=way: measure(way, is_guarded=True),  # type: ignore[misc]
-            lambda _, way=way: measure(way, is_guarded=False),  # type: ignore[misc]
-        )
-        rows.append([way, *figures])
+    def rewrite(database: str) -> Load:
+        settle(database)
+        return ledger.rewrite(database, REWRITES)
+
+    rows = [
+        [
+            "one a call",
+            *in_turns(
+                options.rounds, lambda n: define(databases[0], n), lambda n: define(databases[1], n)
+            ),
+        ],
+        [
+            "all at once",
+            *in_turns(
+                options.rounds, lambda _: rewrite(databases[0]), lambda _: rewrite(databases[1])
+            ),
+        ],
+    ]
     table(
         f"Targets written a second, {options.claims} of them; median of {options.rounds} rounds",
         ["rows", "with the triggers", "without", "ratio", "lowest to highest"],
         rows,
     )
-    for name in ("bench_with", "bench_without"):
+    for name in databases:
+        examine(name)
         drop(name)
 
 

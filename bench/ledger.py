@@ -202,11 +202,11 @@ def claims(database: str, claimers: int, each: int) -> Load:
     return Load(leased(database) - before, claimers * each / float(found[1]))
 
 
-def define(database: str, count: int) -> Load:
+def define(database: str, count: int, first: int) -> Load:
     """Define so many targets, one after the other."""
     with closing(connect(database, "admin")) as admin:
         begun = time.perf_counter()
-        for number in range(count):
+        for number in range(first, first + count):
             row = admin.execute(DEFINE, (f"defined {number}",)).fetchone()
             if row != ("ok",):
                 message = f"a definition was answered {row}"
@@ -214,15 +214,24 @@ def define(database: str, count: int) -> Load:
         return Load(count, time.perf_counter() - begun)
 
 
-def rewrite(database: str, times: int) -> Load:
-    """Write every target anew so often, each time all of them by one statement."""
+def let_rewrite(database: str) -> None:
+    """Make the function that writes every target anew."""
     with closing(connect(database)) as god:
         god.execute(REWRITE.encode())
-        begun = time.perf_counter()
-        written = god.execute(
-            "select sum(public.rewrite()) from generate_series(1, %s)", (times,)
-        ).fetchone()
-        return Load(int(written[0]) if written else 0, time.perf_counter() - begun)
+
+
+def rewrite(database: str, times: int) -> Load:
+    """Write every target anew so often, each time all of them by one statement."""
+    written, seconds = 0, 0.0
+    with closing(connect(database)) as god:
+        god.execute("set synchronous_commit = off")
+        for _ in range(times):
+            god.execute("vacuum ledger.target")
+            begun = time.perf_counter()
+            row = god.execute("select public.rewrite()").fetchone()
+            seconds += time.perf_counter() - begun
+            written += int(row[0]) if row else 0
+    return Load(written, seconds)
 
 
 def let_hands_write(database: str) -> None:

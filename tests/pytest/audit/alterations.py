@@ -521,6 +521,12 @@ ALTERATIONS = [
         "create table planted.seats (); alter table ledger.seat inherit planted.seats",
     ),
     Alteration(
+        "tables/inherits",
+        "ledger.seat",
+        "create table planted.seats (like ledger.seat) partition by list (class);"
+        "alter table planted.seats attach partition ledger.seat default",
+    ),
+    Alteration(
         "tables/published",
         "ledger.campaign",
         "create publication planted for table ledger.campaign, planted.notes",
