@@ -480,7 +480,9 @@ def test_a_daemon_does_not_survive(machine: Machine, options: list[str]) -> None
 
 @pytest.mark.parametrize("machine", ["own"], indirect=True)
 def test_in_a_sandbox_there_is_time_between_term_and_kill(machine: Machine) -> None:
-    script = "trap 'echo last $((6 * 7)); exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+    """More than what is left of a sandbox would have whose own process got TERM as well."""
+    last = "trap 'sleep 2; echo last $((6 * 7)); exit 0' TERM"
+    script = f"{last}; echo begun; while :; do sleep 0.1; done"
     machine.world.define_target(command=["sh", "-c", script], time_limit_s=2)
     machine.world.open_campaign()
     machine.work("sh", "-c", FIX)

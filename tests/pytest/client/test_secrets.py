@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import socket
 import threading
@@ -105,31 +106,55 @@ def test_faults_are_told_without_the_password(
     assert "Traceback" not in process.output()
 
 
-def test_a_traceback_has_no_connection_string(world: World) -> None:
-    """A fault that the client does not expect, with everything that it holds on the stack."""
+FAULT = """
+import os, sys
+def raising(*arguments, **named):
+    raise RuntimeError('planted')
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != 'fencepost.attempt':
+            return
+        import fencepost.connection, typer
+        fencepost.connection.Link.call = raising
+        made = typer.Typer.__init__
+        def with_locals(self, **named):
+            made(self, **named)
+            self.pretty_exceptions_enable = self.pretty_exceptions_show_locals = True
+        if 'FENCEPOST_LOCALS' in os.environ:
+            typer.Typer.__init__ = with_locals
+sys.meta_path.insert(0, Finder())
+"""
+"""A fault that the client does not expect, with everything that it holds on the stack."""
+
+
+def traceback(world: World, **more: str) -> str:
+    """Return the traceback of a worker, without what a table of values breaks them with."""
     world.open_campaign()
-    who = world.people["worker"]
-    right = who.passfile.read_text().strip().rpartition(":")[2]
     spoiled = world.folder / "site"
     spoiled.mkdir()
-    (spoiled / "sitecustomize.py").write_text(
-        "import sys\n"
-        "def raising(*arguments, **named):\n"
-        "    raise RuntimeError('planted')\n"
-        "class Finder:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'fencepost.attempt':\n"
-        "            import fencepost.connection\n"
-        "            fencepost.connection.Link.call = raising\n"
-        "sys.meta_path.insert(0, Finder())\n"
-    )
+    (spoiled / "sitecustomize.py").write_text(FAULT)
     said = world.start(
-        *("worker", "--once", "--dsn", f"application_name={MARK}", "--", "true"),
-        environment={"PYTHONPATH": str(spoiled)},
+        *("worker", "--once", "--dsn", f"application_name={MARK} dbname={world.database}"),
+        *("--", "true"),
+        environment={"PYTHONPATH": str(spoiled), "COLUMNS": "200"} | more,
     ).ends(1)
     assert "RuntimeError: planted" in said, "it is the traceback"
-    for hidden in (right, str(who.passfile), world.database, MARK, "dbname", "connect_timeout"):
+    return re.sub(r"[\s│]", "", said)
+
+
+def test_a_traceback_has_no_connection_string(world: World) -> None:
+    said = traceback(world)
+    who = world.people["worker"]
+    right = who.passfile.read_text().strip().rpartition(":")[2]
+    for hidden in (right, str(who.passfile), world.database, MARK, "dbname=", "connect_timeout"):
         assert hidden not in said, hidden
+
+
+def test_a_traceback_with_the_values_would_have_it(world: World) -> None:
+    """So the test above would see it there."""
+    said = traceback(world, FENCEPOST_LOCALS="1")
+    for shown in (MARK, world.database, "dbname="):
+        assert shown in said, shown
 
 
 def test_ps_shows_no_password_while_a_command_runs(world: World) -> None:
