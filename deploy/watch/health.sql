@@ -131,7 +131,10 @@ create or replace function ledger.server_health(
     p_oldest_xids numeric,
     p_dead        numeric,
     p_live        numeric,
-    p_queue       numeric
+    p_queue       numeric,
+    p_collectors  numeric,
+    p_collecting  numeric,
+    p_collected   text
 )
     returns setof kernel.health
     language sql
@@ -148,17 +151,26 @@ as $fn$
         (null, 'dead_rows', p_dead, p_dead <= p_live + 10000,
          'Dead rows of the ledger''s tables. Let autovacuum run more often.'),
         (null, 'notification_queue_share', p_queue, p_queue < 0.5,
-         'How full the queue of notifications is, 0 to 1. End the session that listens and idles.');
+         'How full the queue of notifications is, 0 to 1. End the session that listens and idles.'),
+        (null, 'collector_sessions', p_collecting, p_collecting > 0 or p_collectors = 0,
+         concat('Sessions of collectors: what the server itself denies is recorded while there is '
+                'one. Start a collector that goes on.',
+                ' The last denial was recorded at ' || p_collected || '.'));
 $fn$;
 
-comment on function ledger.server_health(numeric, numeric, numeric, numeric, numeric) is
+comment on function ledger.server_health(
+    numeric, numeric, numeric, numeric, numeric, numeric, numeric, text
+) is
 $doc$What kernel.health says of the server.
 
 Parameters
     p_oldest_s      the age of the oldest transaction, in seconds; null where it is not shown
     p_oldest_xids   the age of the oldest snapshot, in transactions; null where there is none
     p_dead, p_live  rows of the ledger's tables
-    p_queue         the share of the queue of notifications that is in use$doc$;
+    p_queue         the share of the queue of notifications that is in use
+    p_collectors    how many roles may collect
+    p_collecting    how many sessions of theirs there are
+    p_collected     when the newest denial was recorded; null where there is none$doc$;
 
 create or replace function kernel.health()
     returns setof kernel.health
@@ -218,8 +230,19 @@ begin
         from pg_catalog.pg_stat_all_tables as t
         where t.schemaname = 'ledger'
     ) as rows
+    cross join (
+        select count(*) as roles, coalesce(sum(r.sessions), 0) as sessions
+        from (
+            select (select count(*) from pg_catalog.pg_stat_activity as a
+                    where a.usesysid = r.oid and a.datname = current_database()) as sessions
+            from pg_catalog.pg_roles as r
+            where r.rolcanlogin and ledger.is_member(r.oid, 'fencepost_collector')
+        ) as r
+    ) as collectors
     cross join lateral ledger.server_health(
-        oldest.open_s, oldest.xids, rows.dead, rows.live, pg_notification_queue_usage()::numeric
+        oldest.open_s, oldest.xids, rows.dead, rows.live, pg_notification_queue_usage()::numeric,
+        collectors.roles, collectors.sessions,
+        (select d.reported_at::text from ledger.denial as d order by d.denial_no desc limit 1)
     ) as h;
 end
 $fn$;
@@ -230,7 +253,8 @@ subject, with whether it is well and what to do where it is not. No row to anybo
 
 Subjects of a class: reaper_last_pass_s, expired_leases, locked_leases, overdue_observations,
 parked_campaigns, unjudgeable_campaigns, unknown_operations, expired_operations. Of the server:
-oldest_snapshot_s, oldest_snapshot_xids, dead_rows, notification_queue_share. Grant
+oldest_snapshot_s, oldest_snapshot_xids, dead_rows, notification_queue_share, and, where a role may
+collect, collector_sessions: one that is run now and then is seen only while it runs. Grant
 pg_read_all_stats to fencepost_owner to be shown how long other roles' transactions are open.$doc$;
 
 grant execute on function kernel.health() to fencepost_auditor, fencepost_admin;

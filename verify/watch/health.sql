@@ -28,6 +28,9 @@ select $list$
     p_dead        numeric
     p_live        numeric
     p_queue       numeric
+    p_collectors  numeric
+    p_collecting  numeric
+    p_collected   text
 $list$ as arguments \gset
 \set returns 'setof kernel.health'
 \set volatility immutable

@@ -1,7 +1,7 @@
 -- kernel.health looks over every class and the server: each subject well, and not well.
 \ir ../_support/fixture.psql
 \ir ../_support/call.psql
-select plan(65);
+select plan(71);
 
 select testing.callable_by('kernel.health', 'admin', 'auditor');
 
@@ -52,8 +52,8 @@ select results_eq(
 );
 select results_eq(
     $$ select subject from kernel.health() where class is null order by subject $$,
-    $$ values ('dead_rows'::text), ('notification_queue_share'), ('oldest_snapshot_s'),
-              ('oldest_snapshot_xids') $$,
+    $$ values ('collector_sessions'::text), ('dead_rows'), ('notification_queue_share'),
+              ('oldest_snapshot_s'), ('oldest_snapshot_xids') $$,
     'and at these of the server'
 );
 select is_empty(
@@ -282,8 +282,8 @@ set local session authorization auditor_1;
 select results_eq(
     $$ select h.subject, h.quantity >= 0 from kernel.health() as h
        where h.class is null and h.subject <> 'oldest_snapshot_s' order by h.subject $$,
-    $$ values ('dead_rows'::text, true), ('notification_queue_share', true),
-              ('oldest_snapshot_xids', true) $$,
+    $$ values ('collector_sessions'::text, true), ('dead_rows', true),
+              ('notification_queue_share', true), ('oldest_snapshot_xids', true) $$,
     'is looked at'
 );
 reset session authorization;
@@ -291,7 +291,8 @@ select is(
     (select string_agg(format('%s %s', trim_scale(h.quantity), h.is_well), ', '
                        order by h.subject)
      from ledger.server_health(
-         s.oldest_s, s.oldest_xids, s.dead, s.live, s.queue) as h),
+         s.oldest_s, s.oldest_xids, s.dead, s.live, s.queue, 0, 0, null) as h
+     where h.subject <> 'collector_sessions'),
     s.expected, s.what
 )
 from (values
@@ -308,6 +309,33 @@ from (values
     (6, null, null, 0.0, 0.0, 0.0, '0 t, 0 t,  t,  t',
      'what is not known is not said to be ill')
 ) as s (place, oldest_s, oldest_xids, dead, live, queue, expected, what) order by s.place;
+
+select is(
+    (select format('%s %s', h.quantity, h.is_well)
+     from ledger.server_health(0, 0, 0, 0, 0, s.collectors, s.sessions, null) as h
+     where h.subject = 'collector_sessions'),
+    s.expected, s.what
+)
+from (values
+    (1, 0, 0, '0 t', 'that nobody collects is well where nobody may'),
+    (2, 1, 0, '0 f', 'and not where a role may'),
+    (3, 2, 1, '1 t', 'one session is enough'),
+    (4, 1, 3, '3 t', 'and more are well')
+) as s (place, collectors, sessions, expected, what) order by s.place;
+select is(
+    testing.says(null, 'collector_sessions'),
+    'Sessions of collectors: what the server itself denies is recorded while there is one. Start '
+    'a collector that goes on.',
+    'where nothing was recorded it says no time'
+);
+select testing.must('collector_1', testing.call('report_denial', jsonb_build_object(
+    'p_session_id', '6a9632e4.1f', 'p_line_no', 1, 'p_denied_at', testing.clock(),
+    'p_role', 'worker_1', 'p_sqlstate', '42501', 'p_message', 'permission denied')));
+select testing.clock_passes('1 hour');
+select is(
+    substring(testing.says(null, 'collector_sessions') from 'recorded at (.*)[.]$')::timestamptz,
+    testing.clock() - interval '1 hour', 'else when that was'
+);
 
 -- == which classes, and who may ===================================================================
 

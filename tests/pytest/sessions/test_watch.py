@@ -84,6 +84,21 @@ def test_a_reaper_does_not_count_what_was_renewed_in_time(ledger: Ledger) -> Non
     assert ledger.look("select locked_count from ledger.reaper_pass") == [(0,)]
 
 
+def test_a_collector_is_seen_while_it_is_connected(
+    ledger: Ledger, health: Callable[[str], dict[str, Any]]
+) -> None:
+    """Between two rounds too; and not one that is connected to another database."""
+    collector = ledger.person("collector")
+    found = health("collector_sessions")
+    assert (found["quantity"], found["is_well"]) == (0, False)
+    assert "Start a collector" in found["message"]
+    with psycopg.connect(collector.conninfo("postgres")):
+        assert health("collector_sessions")["quantity"] == 0
+        with psycopg.connect(collector.conninfo(ledger.database)):
+            found = health("collector_sessions")
+            assert (found["quantity"], found["is_well"]) == (1, True)
+
+
 def test_a_transaction_of_another_role_is_seen(
     ledger: Ledger, health: Callable[[str], dict[str, Any]]
 ) -> None:
