@@ -339,6 +339,17 @@ class Ledger:
             assert time.monotonic() < deadline, f"it does not wait: {row}"
             time.sleep(0.01)
 
+    def barring(self, table: str) -> Session:
+        """Return a superuser's session that lets nobody read a table until it ends."""
+        connection = psycopg.connect(dbname=self.database, row_factory=dict_row)
+        self._open.append(connection)
+        connection.execute(
+            sql.SQL("lock table {} in access exclusive mode").format(
+                sql.Identifier("ledger", table)
+            )
+        )
+        return Session(connection, self.klass)
+
     def wait_for(self, condition: Callable[[], object], what: str, within: float = 15) -> None:
         """Wait until *condition* holds."""
         deadline = time.monotonic() + within

@@ -336,6 +336,69 @@ def test_a_key_that_is_pruned_meanwhile_is_begun_anew(posts: Ledger) -> None:
     assert posts.look("select event_no, event from ledger.operation_event") == [(1, "begin")]
 
 
+@pytest.fixture
+def ended(posts: Ledger) -> tuple[Ledger, Session]:
+    """Return a ledger in which "first" and "second" were released long ago, and their worker."""
+    posts.stop_clock()
+    anna = posts.session("worker")
+    for key in ("first", "second"):
+        token = uuid4()
+        post(anna, key, token)
+        anna.commit()
+        anna.done("release_operation", **of(key, token))
+        posts.tick("1 second")
+    posts.tick("31 days")
+    return posts, anna
+
+
+def test_what_is_begun_anew_under_the_pruning_s_eyes_stays(ended: tuple[Ledger, Session]) -> None:
+    """It had ended long ago when it was looked for, and no longer when its lock was had."""
+    ledger, anna = ended
+    # Before the first is deleted, its guard looks for a tombstone. The second was seen by then, and
+    # is not locked yet: or else it could not be begun.
+    reaper, bar = ledger.session("reaper"), ledger.barring("tombstone")
+    pruned = ledger.background(lambda: reaper.call("prune_operations"))
+    ledger.wait_until_blocked(reaper, bar)
+    assert post(anna, "second")["status"] == "owner"
+    anna.commit()
+    bar.rollback()
+    assert pruned.result()["removed"] == 1
+    reaper.commit()
+    assert ledger.look("select operation_key, state, revision from ledger.operation") == [
+        ("second", "pending", 1)
+    ]
+    history = ledger.look("select event from ledger.operation_event order by event_no")
+    assert history == [("begin",), ("release",), ("begin",)]
+
+
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_what_is_being_begun_anew_is_left_and_not_waited_for(
+    ended: tuple[Ledger, Session], end: str
+) -> None:
+    ledger, anna = ended
+    assert post(anna, "first")["status"] == "owner"
+    reaper = ledger.session("reaper")
+    assert reaper.done("prune_operations")["removed"] == 1  # while her transaction is open
+    getattr(anna, end)()
+    state = "pending" if end == "commit" else "released"
+    left = ledger.look("select operation_key, state from ledger.operation")
+    assert left == [("first", state)]
+    assert reaper.done("prune_operations")["removed"] == (0 if end == "commit" else 1)
+
+
+def test_what_was_not_pruned_after_all_is_begun_anew(ended: tuple[Ledger, Session]) -> None:
+    ledger, anna = ended
+    reaper = ledger.session("reaper")
+    assert reaper.call("prune_operations")["removed"] == 2
+    new = ledger.background(lambda: post(anna, "first"))
+    ledger.wait_until_blocked(anna, reaper)
+    reaper.rollback()
+    assert new.result()["status"] == "owner"
+    anna.commit()
+    history = ledger.look("select event from ledger.operation_event where operation_key = 'first'")
+    assert [event for (event,) in history] == ["begin", "release", "begin"]
+
+
 def test_who_only_asks_is_in_nobody_s_way(started: tuple[Ledger, Session, UUID]) -> None:
     """Neither the owner's nor the reaper's, be it told pending, conflict or replay."""
     ledger, anna, token = started
@@ -508,6 +571,30 @@ def test_what_a_lease_leaves_started_is_unknown_and_then_the_owner_tells(posts: 
     assert hers.result()["outcome"] == "ok"
     anna.commit()
     assert row(posts, key) == ("completed", 4)
+
+
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_a_campaign_is_not_pruned_before_it_is_known_how_its_effect_ended(
+    posts: Ledger, end: str
+) -> None:
+    """Nor does its pruning wait for who is just telling that."""
+    posts.define_class(retention="0")
+    (campaign,) = posts.campaigns()
+    anna, token = posts.session("worker"), uuid4()
+    key = push(anna, anna.claimed(), token)["operation_key"]
+    anna.commit()
+    anna.done("start_operation", **of(key, token))
+    posts.admin.done("cancel", p_campaign_id=campaign, p_generation=1)
+    assert row(posts, key) == ("unknown", 3)
+    assert posts.admin.done("prune")["note"].startswith("0 campaigns")
+
+    anna.call("complete_operation", **of(key, token), **SHOWN)
+    pruner = posts.session("admin")
+    assert pruner.call("prune")["note"].startswith("0 campaigns")  # while her transaction is open
+    pruner.commit()
+    getattr(anna, end)()
+    pruned = "1 campaigns" if end == "commit" else "0 campaigns"
+    assert posts.admin.done("prune")["note"].startswith(pruned)
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback"])
