@@ -107,6 +107,20 @@ an_index as (
     )
     group by i.indrelid
 ),
+a_statistic as (
+    select s.stxrelid,
+           jsonb_object_agg(
+               format('%I.%I', n.nspname, s.stxname), pg_catalog.pg_get_statisticsobjdef(s.oid)
+           ) as facts
+    from pg_catalog.pg_statistic_ext as s
+    join pg_catalog.pg_namespace as n on n.oid = s.stxnamespace
+    group by s.stxrelid
+),
+a_child as (
+    select i.inhparent, jsonb_agg(i.inhrelid::regclass::text) as facts
+    from pg_catalog.pg_inherits as i
+    group by i.inhparent
+),
 a_rule as (
     select w.ev_class, jsonb_object_agg(w.rulename, pg_catalog.pg_get_ruledef(w.oid)) as facts
     from pg_catalog.pg_rewrite as w
@@ -127,6 +141,8 @@ relation as (
                'triggers', t.facts,
                'indexes', i.facts,
                'rules', w.facts,
+               'statistics', s.facts,
+               'children', d.facts,
                -- From 16 on the columns of a view's only relation are written without its alias.
                'definition', case
                    when v.written ~ '\mJOIN\M' then v.written
@@ -146,6 +162,8 @@ relation as (
     left join a_trigger as t on t.tgrelid = c.oid
     left join an_index as i on i.indrelid = c.oid
     left join a_rule as w on w.ev_class = c.oid
+    left join a_statistic as s on s.stxrelid = c.oid
+    left join a_child as d on d.inhparent = c.oid
     left join lateral (
         select pg_catalog.pg_get_viewdef(c.oid) where c.relkind in ('v', 'm')
     ) as v (written) on true

@@ -18,7 +18,8 @@ select f.family as object,
                                        order by p.oid::regprocedure::text),
                             f.needed_by), '')
             else E'-- In a dedicated database, as a superuser:\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:' || current_database()
+                 '\\setenv PGDATABASE :DBNAME\n'
+                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
        end as remedy
 from (
     values

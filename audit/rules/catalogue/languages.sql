@@ -13,7 +13,8 @@ select format('language %I', l.lanname) as object,
                         'grant usage on language %1$I to fencepost_owner, pg_database_owner',
                         l.lanname)
             else E'-- In a dedicated database, as a superuser:\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:' || current_database()
+                 '\\setenv PGDATABASE :DBNAME\n'
+                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
        end as remedy
 from pg_catalog.pg_language as l
 cross join pg_catalog.aclexplode(coalesce(l.lanacl, pg_catalog.acldefault('l', l.lanowner))) as a

@@ -16,7 +16,8 @@ select o.object,
                              then 'pg_read_all_stats, fencepost_owner'
                              else 'pg_read_all_stats' end)
             else E'-- In a dedicated database, as a superuser:\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:' || current_database()
+                 '\\setenv PGDATABASE :DBNAME\n'
+                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
        end as remedy
 from (
     select format('pg_catalog.%I', c.relname), c.relname, c.relacl

@@ -1,13 +1,16 @@
 -- Severity: medium
--- Title: A group can make objects in the ledger's database
--- Why: It was tried, as the group, and undone.
+-- Title: A group or a client can make objects in the ledger's database
+-- Why: It was tried, as the role, and undone.
 -- Source: PostgreSQL, "Writing SECURITY DEFINER Functions Safely"
--- Needs: a superuser, or a member of the group that is tried
+-- Transaction: read write
+-- Needs: a superuser, or a member of the role that is tried
 select s.object,
        g.name as role,
+       g.groups,
        s.statement,
-       format('%s from public, %I', s.remedy, g.name) as remedy
-from jsonb_array_elements_text(current_setting('audit.expected')::jsonb -> 'roles') as g (name)
+       format('%s from public, %s', s.remedy, g.grantees) as remedy
+from jsonb_to_recordset(current_setting('audit.actors')::jsonb -> 'tried')
+    as g (name name, groups jsonb, grantees text)
 cross join (
     select format('database %I', current_database()),
            'create temporary table fencepost_probe (probe boolean)',
@@ -23,4 +26,3 @@ cross join (
     from pg_catalog.pg_namespace as n
     where n.nspname !~ '^pg_(temp|toast)'
 ) as s (object, statement, remedy)
-where g.name <> 'fencepost_owner'

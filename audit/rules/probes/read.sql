@@ -1,20 +1,21 @@
 -- Severity: critical
--- Title: A group can read a table of the ledger
--- Why: It was tried, as the group: EXPLAIN checks what SELECT would need, and reads nothing.
+-- Title: A group or a client can read a table of the ledger
+-- Why: It was tried, as the role: EXPLAIN checks what SELECT would need, and reads nothing.
 -- Source: docs/reference/privileges.md
--- Needs: a superuser, or a member of the group that is tried
+-- Needs: a superuser, or a member of the role that is tried
 select r.name as object,
        g.name as role,
-       format('explain select from %s', r.name) as statement,
-       format('revoke select on %s from public, %I', r.name, g.name) as remedy
+       g.groups,
+       format('explain select from only %s', r.name) as statement,
+       format('revoke select on %s from public, %s', r.name, g.grantees) as remedy
 from jsonb_each(current_setting('audit.found')::jsonb -> 'relations') as r (name, facts)
-cross join jsonb_array_elements_text(
-    current_setting('audit.expected')::jsonb -> 'roles'
-) as g (name)
-where g.name <> 'fencepost_owner'
-  and r.facts ->> 'kind' in ('r', 'p', 'v', 'm', 'f', 'S')
+cross join jsonb_to_recordset(current_setting('audit.actors')::jsonb -> 'tried')
+    as g (name name, groups jsonb, grantees text)
+where r.facts ->> 'kind' in ('r', 'p', 'v', 'm', 'f', 'S')
   and not coalesce(
       (select current_setting('audit.expected')::jsonb) #> array['relations', r.name, 'privileges']
-          ? (g.name || ' SELECT'),
+          ?| array(
+              select x.name || ' SELECT' from jsonb_array_elements_text(g.groups) as x (name)
+          ),
       false
   )

@@ -3,7 +3,8 @@
 -- Why: A row of ledger.transition is a permission; with one more a worker confirms its own
 --   campaign.
 -- Source: audit/expected.json, of a fresh deployment
--- Needs: the right to read the tables, which superusers and members of fencepost_owner have
+-- Needs: the right to read the tables, which superusers and members of fencepost_owner have,
+--   and tables that are as deployed
 -- Seen when: (select current_setting('audit.found')::jsonb) -> 'rows' <> 'null'
 select t.name as object,
        case when e.is_there then 'a row was deleted: ' else 'a row was added: ' end || r.row

@@ -506,6 +506,16 @@ ALTERATIONS = [
         "tables/index", "campaign_open_uq on ledger.campaign", "drop index ledger.campaign_open_uq"
     ),
     Alteration(
+        "tables/unexpected_index",
+        "planted_ix on ledger.seat",
+        "create index planted_ix on ledger.seat (class)",
+    ),
+    Alteration(
+        "tables/unexpected_index",
+        'planted."planted (s)" on ledger.seat',
+        'create statistics planted."planted (s)" on class, seat_no from ledger.seat',
+    ),
+    Alteration(
         "tables/rewrite_rule",
         "never on ledger.verdict",
         "create rule never as on insert to ledger.verdict do instead nothing",
@@ -560,14 +570,16 @@ ALTERATIONS = [
         "ledger.transition",
         "alter table ledger.transition disable trigger user;"
         "update ledger.transition set duties = array['worker'] where transition = 'confirm';"
-        "alter table ledger.transition enable trigger user",
+        "alter table ledger.transition enable always trigger transition_10_append_only;"
+        "alter table ledger.transition enable always trigger transition_20_no_truncate",
     ),
     Alteration(
         "tables/rows",
         "ledger.answer",
         "alter table ledger.answer disable trigger user;"
         "delete from ledger.answer where code = 'limit';"
-        "alter table ledger.answer enable trigger user",
+        "alter table ledger.answer enable always trigger answer_10_not_by_hand;"
+        "alter table ledger.answer enable always trigger answer_20_no_truncate",
     ),
     # -- extensions and what PostgreSQL brings
     Alteration(
@@ -617,6 +629,23 @@ ALTERATIONS = [
         "grant update on ledger.answer to fencepost_admin",
     ),
     Alteration("probes/call", CHECK, f"grant execute on function {CHECK} to fencepost_worker"),
+    Alteration(
+        "probes/read",
+        "ledger.campaign",
+        "grant usage on schema ledger to planted_worker;"
+        "grant select (state) on ledger.campaign to planted_worker",
+    ),
+    Alteration(
+        "probes/call",
+        CHECK,
+        "create role planted_staff; grant planted_staff to planted_worker;"
+        f"grant execute on function {CHECK} to planted_staff",
+    ),
+    Alteration(
+        "probes/create",
+        "database {database}",
+        "grant temporary on database {database} to planted_worker",
+    ),
     Alteration(
         "probes/create",
         "database {database}",
