@@ -4,24 +4,43 @@
 --   programs or read its files.
 -- Source: PostgreSQL, dblink; DISA STIG for PostgreSQL 16, elevated modules only where necessary
 -- Needs: nothing
-select x.extname as object,
-       format('in schema %s, callable by %s', n.nspname, string_agg(distinct g.name, ', '))
-           as found,
-       format('drop extension %I', x.extname) as remedy
-from pg_catalog.pg_extension as x
-join pg_catalog.pg_namespace as n on n.oid = x.extnamespace
+with
+client (oid) as (
+    select r.oid
+    from (
+        select e.name::name
+        from jsonb_array_elements_text(
+            current_setting('audit.expected')::jsonb -> 'roles'
+        ) as e (name)
+        union
+        select w.member
+        from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
+            as w (member name, "group" name, inherits boolean, sets boolean)
+        where w."group" <> 'fencepost_owner' and (w.inherits or w.sets)
+    ) as c (name)
+    join pg_catalog.pg_roles as r on r.rolname = c.name
+    where c.name <> 'fencepost_owner' and not r.rolsuper
+)
+select e.extname as object,
+       format('in schema %s, callable by %s', n.nspname,
+              string_agg(distinct coalesce(g.rolname, 'PUBLIC'), ', ')) as found,
+       format('drop extension %I', e.extname) as remedy
+from pg_catalog.pg_extension as e
+join pg_catalog.pg_namespace as n on n.oid = e.extnamespace
 join pg_catalog.pg_depend as d
-    on d.refclassid = 'pg_catalog.pg_extension'::regclass and d.refobjid = x.oid
+    on d.refclassid = 'pg_catalog.pg_extension'::regclass and d.refobjid = e.oid
     and d.classid = 'pg_catalog.pg_proc'::regclass
 join pg_catalog.pg_proc as p on p.oid = d.objid
-join jsonb_array_elements_text(current_setting('audit.expected')::jsonb -> 'roles') as g (name)
-    on g.name <> 'fencepost_owner'
-join pg_catalog.pg_roles as r on r.rolname = g.name
-where x.extname in (
+cross join pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) as x
+left join pg_catalog.pg_roles as g on g.oid = x.grantee
+where e.extname in (
       'dblink', 'postgres_fdw', 'file_fdw', 'adminpack', 'pg_background', 'pg_cron', 'pg_net',
       'http', 'pgsql_http', 'plsh', 'xml2', 'lo', 'pageinspect', 'pg_surgery', 'pg_walinspect',
       'pg_visibility', 'pg_freespacemap', 'pgrowlocks', 'pg_logicalinspect'
   )
-  and has_function_privilege(r.oid, p.oid, 'execute')
-  and has_schema_privilege(r.oid, p.pronamespace, 'usage')
-group by x.extname, n.nspname
+  and exists (
+      select from client as c
+      where (x.grantee = 0 or pg_has_role(c.oid, x.grantee, 'member'))
+        and has_schema_privilege(c.oid, p.pronamespace, 'usage')
+  )
+group by e.extname, n.nspname

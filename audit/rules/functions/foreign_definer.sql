@@ -4,34 +4,44 @@
 --   them.
 -- Source: PostgreSQL, "Writing SECURITY DEFINER Functions Safely"
 -- Needs: nothing
+with
+client (oid) as (
+    select r.oid
+    from (
+        select e.name::name
+        from jsonb_array_elements_text(
+            current_setting('audit.expected')::jsonb -> 'roles'
+        ) as e (name)
+        union
+        select w.member
+        from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
+            as w (member name, "group" name, inherits boolean, sets boolean)
+        where w."group" <> 'fencepost_owner' and (w.inherits or w.sets)
+    ) as c (name)
+    join pg_catalog.pg_roles as r on r.rolname = c.name
+    where c.name <> 'fencepost_owner' and not r.rolsuper
+)
 select p.oid::regprocedure::text as object,
        format('owned by %s%s, callable by %s', o.rolname,
               case when o.rolsuper then ', a superuser' else '' end,
-              string_agg(g.name, ', ' order by g.name)) as found,
-       format('revoke execute on function %s from public%s', p.oid::regprocedure,
-              string_agg(format(', %I', g.name), '' order by g.name)
-                  filter (where g.is_granted)) as remedy
+              string_agg(coalesce(g.rolname, 'PUBLIC'), ', ' order by g.rolname)) as found,
+       format('revoke execute on routine %s from %s', p.oid::regprocedure,
+              string_agg(coalesce(quote_ident(g.rolname), 'public'), ', ' order by g.rolname))
+           as remedy
 from pg_catalog.pg_proc as p
 join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
 join pg_catalog.pg_roles as o on o.oid = p.proowner
-cross join lateral (
-    select e.name,
-           exists (
-               select from pg_catalog.aclexplode(p.proacl) as a
-               join pg_catalog.pg_roles as r on r.oid = a.grantee
-               where r.rolname = e.name
-           ) as is_granted
-    from jsonb_array_elements_text(
-        current_setting('audit.expected')::jsonb -> 'roles'
-    ) as e (name)
-    join pg_catalog.pg_roles as r on r.rolname = e.name
-    where e.name <> 'fencepost_owner'
-      and has_function_privilege(r.oid, p.oid, 'execute')
-      and has_schema_privilege(r.oid, n.oid, 'usage')
-) as g
+cross join pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) as x
+left join pg_catalog.pg_roles as g on g.oid = x.grantee
 where p.prosecdef
-  and n.nspname not in ('kernel', 'ledger', 'audit', 'pg_catalog', 'information_schema')
+  and n.nspname not in ('kernel', 'ledger', 'audit')
   and p.prorettype not in ('pg_catalog.trigger'::regtype, 'pg_catalog.event_trigger'::regtype)
+  and x.grantee <> p.proowner
+  and exists (
+      select from client as c
+      where (x.grantee = 0 or pg_has_role(c.oid, x.grantee, 'member'))
+        and has_schema_privilege(c.oid, n.oid, 'usage')
+  )
   -- The watchdog's is known, as long as it is as deployed.
   and not exists (
       select

@@ -27,9 +27,13 @@ where (
           where w.inherits or w.sets
       )
   )
-  and split_part(s.setting, '=', 1) not in (
-      'statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_session_timeout',
-      'idle_in_transaction_session_timeout', 'temp_file_limit', 'log_statement',
-      'log_min_duration_statement', 'log_min_messages', 'log_min_error_statement', 'pgaudit.log',
-      'application_name', 'timezone', 'TimeZone', 'work_mem'
+  and (
+      split_part(s.setting, '=', 1) not in (
+          'statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_session_timeout',
+          'idle_in_transaction_session_timeout', 'temp_file_limit', 'log_statement',
+          'log_min_duration_statement', 'log_min_messages', 'log_min_error_statement',
+          'pgaudit.log', 'application_name', 'timezone', 'TimeZone', 'work_mem'
+      )
+      -- What is denied is an ERROR, and has to leave its line.
+      or s.setting ~ '^log_min_messages=(log|fatal|panic)$'
   )

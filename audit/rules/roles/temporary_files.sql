@@ -18,6 +18,7 @@ where not exists (
       cross join unnest(x.setconfig) as s (setting)
       where x.setrole in (r.oid, 0)
         and split_part(s.setting, '=', 1) = 'temp_file_limit'
+        and s.setting <> 'temp_file_limit=-1'
   )
   and not exists (
       select from pg_catalog.pg_settings as p

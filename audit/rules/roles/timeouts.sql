@@ -25,6 +25,7 @@ where not exists (
             0, (select d.oid from pg_catalog.pg_database as d where d.datname = current_database())
         )
         and split_part(s.setting, '=', 1) = t.setting
+        and s.setting !~ '=0[a-z]*$'
   )
   and not exists (
       select from pg_catalog.pg_settings as p

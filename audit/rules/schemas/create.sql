@@ -4,6 +4,23 @@
 --   database of the ledger's own nobody needs one.
 -- Source: CVE-2018-1058, CVE-2020-25695, CVE-2022-1552; PostgreSQL, "Usage Patterns"
 -- Needs: nothing
+with
+client (oid) as (
+    select r.oid
+    from (
+        select e.name::name
+        from jsonb_array_elements_text(
+            current_setting('audit.expected')::jsonb -> 'roles'
+        ) as e (name)
+        union
+        select w.member
+        from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
+            as w (member name, "group" name, inherits boolean, sets boolean)
+        where w."group" <> 'fencepost_owner' and (w.inherits or w.sets)
+    ) as c (name)
+    join pg_catalog.pg_roles as r on r.rolname = c.name
+    where c.name <> 'fencepost_owner' and not r.rolsuper
+)
 select n.nspname as object,
        format('%s has CREATE', coalesce(r.rolname, 'PUBLIC')) as found,
        format('revoke create on schema %I from %s', n.nspname,
@@ -13,19 +30,6 @@ cross join pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n
 left join pg_catalog.pg_roles as r on r.oid = a.grantee
 where a.privilege_type = 'CREATE'
   and n.nspname not in ('kernel', 'ledger', 'audit')
-  and (
-      a.grantee = 0
-      or r.rolname in (
-          select e.name
-          from jsonb_array_elements_text(
-              current_setting('audit.expected')::jsonb -> 'roles'
-          ) as e (name)
-          where e.name <> 'fencepost_owner'
-      )
-      or r.rolname in (
-          select w.member
-          from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
-              as w (member name, "group" name, inherits boolean, sets boolean)
-          where w."group" <> 'fencepost_owner' and (w.inherits or w.sets)
-      )
-  )
+  and (a.grantee = 0 or exists (
+      select from client as c where pg_has_role(c.oid, a.grantee, 'member')
+  ))

@@ -4,13 +4,25 @@
 --   and all that no view shows.
 -- Source: PostgreSQL, CREATE PUBLICATION
 -- Needs: nothing
-select t.schemaname || '.' || t.tablename as object,
-       format('it is in publication %s', p.pubname) as found,
-       case when p.puballtables then format('drop publication %I', p.pubname)
-            when exists (select from pg_catalog.pg_publication_namespace as s where s.pnpubid = p.oid)
-            then format('alter publication %I drop tables in schema %I', p.pubname, t.schemaname)
-            else format('alter publication %I drop table %I.%I', p.pubname, t.schemaname, t.tablename)
-       end as remedy
-from pg_catalog.pg_publication_tables as t
-join pg_catalog.pg_publication as p on p.pubname = t.pubname
-where t.schemaname in ('kernel', 'ledger', 'audit')
+select c.oid::regclass::text as object,
+       format('it is in publication %I', p.pubname) as found,
+       format('alter publication %I drop table %s', p.pubname, c.oid::regclass) as remedy
+from pg_catalog.pg_publication as p
+join pg_catalog.pg_publication_rel as r on r.prpubid = p.oid
+join pg_catalog.pg_class as c on c.oid = r.prrelid
+join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+where n.nspname in ('kernel', 'ledger', 'audit')
+union all
+select format('schema %I', n.nspname),
+       format('all tables in it are in publication %I', p.pubname),
+       format('alter publication %I drop tables in schema %I', p.pubname, n.nspname)
+from pg_catalog.pg_publication as p
+join pg_catalog.pg_publication_namespace as s on s.pnpubid = p.oid
+join pg_catalog.pg_namespace as n on n.oid = s.pnnspid
+where n.nspname in ('kernel', 'ledger', 'audit')
+union all
+select format('database %I', current_database()),
+       format('all tables in it are in publication %I', p.pubname),
+       format('drop publication %I', p.pubname)
+from pg_catalog.pg_publication as p
+where p.puballtables

@@ -77,6 +77,11 @@ ALTERATIONS = [
     Alteration("functions/attributes", DIGEST, f"alter function {DIGEST} volatile"),
     Alteration("functions/attributes", CHECK, f"alter function {CHECK} parallel safe"),
     Alteration("functions/attributes", DIGEST, f"alter function {DIGEST} leakproof"),
+    Alteration(
+        "functions/support",
+        CHECK,
+        f"alter function {CHECK} support pg_catalog.text_starts_with_support",
+    ),
     Alteration("functions/missing", CHECK, f"drop function {CHECK}"),
     Alteration("functions/missing", CHECK, f"alter function {CHECK} rename to checked"),
     Alteration(
@@ -133,6 +138,28 @@ ALTERATIONS = [
         "revoke execute on function planted.for_workers() from public;"
         "grant execute on function planted.for_workers() to fencepost_worker;"
         "grant usage on schema planted to fencepost_worker",
+    ),
+    Alteration(
+        "functions/foreign_definer",
+        "planted.for_one()",
+        "create procedure planted.for_one() language sql security definer as '';"
+        "revoke execute on procedure planted.for_one() from public;"
+        "grant execute on procedure planted.for_one() to planted_worker;"
+        "grant usage on schema planted to planted_worker",
+    ),
+    Alteration(
+        "functions/foreign_definer",
+        "as_superuser()",
+        "create function pg_catalog.as_superuser() returns void language sql security definer"
+        " as ''",
+    ),
+    Alteration(
+        "functions/native",
+        "planted.read(text)",
+        "create function planted.read(text) returns text language internal as 'pg_read_file_all';"
+        "revoke execute on function planted.read(text) from public;"
+        "grant execute on function planted.read(text) to planted_worker;"
+        "grant usage on schema planted to planted_worker",
     ),
     # -- owners
     Alteration("owners/functions", CHECK, f"alter function {CHECK} owner to postgres"),
@@ -283,6 +310,24 @@ ALTERATIONS = [
         "alter role planted_worker password 'secret' valid until '2026-01-01'",
     ),
     Alteration(
+        "roles/settings",
+        "planted_worker",
+        "alter role planted_worker set log_min_messages = panic",
+    ),
+    Alteration(
+        "roles/timeouts", "planted_worker", "alter role planted_worker set statement_timeout = 0"
+    ),
+    Alteration(
+        "roles/temporary_files",
+        "planted_worker",
+        "alter role planted_worker set temp_file_limit = -1",
+    ),
+    Alteration(
+        "roles/password_of_group",
+        "fencepost_owner",
+        "alter role fencepost_owner password 'secret'",
+    ),
+    Alteration(
         "roles/missing", "fencepost_sensor", "alter role fencepost_sensor rename to planted_sensor"
     ),
     Alteration(
@@ -339,6 +384,63 @@ ALTERATIONS = [
         "alter default privileges for role fencepost_owner in schema ledger"
         " grant select on tables to fencepost_auditor",
     ),
+    Alteration(
+        "grants/default_privileges",
+        "deployer",
+        "alter default privileges for role deployer in schema kernel"
+        " grant execute on functions to planted_worker",
+    ),
+    Alteration(
+        "grants/default_privileges",
+        "planted_stranger",
+        "alter default privileges for role planted_stranger grant select on tables to public",
+    ),
+    Alteration(
+        "grants/around",
+        "planted.campaigns",
+        "create view planted.campaigns as select * from ledger.campaign;"
+        "grant usage on schema planted to planted_worker;"
+        "grant select on planted.campaigns to planted_worker",
+    ),
+    Alteration(
+        "grants/around",
+        "planted.campaigns",
+        "create materialized view planted.campaigns as select * from ledger.campaign;"
+        "grant usage on schema planted to public; grant select on planted.campaigns to public",
+    ),
+    Alteration(
+        "grants/around",
+        "planted.states",
+        "create view planted.campaigns as select * from ledger.campaign;"
+        "create view planted.states as select state from planted.campaigns;"
+        "grant usage on schema planted to fencepost_worker;"
+        "grant update (state) on planted.states to fencepost_worker",
+    ),
+    Alteration(
+        "grants/around",
+        "planted.notes",
+        "create rule planted as on insert to planted.notes"
+        " do instead update ledger.campaign set state = new.note;"
+        "create role between; grant between to planted_worker;"
+        "grant usage on schema planted to public; grant insert on planted.notes to between",
+    ),
+    Alteration(
+        "grants/around",
+        "planted.events",
+        "create view planted.events as select * from audit.events;"
+        "grant usage on schema planted to fencepost_worker;"
+        "grant select on planted.events to fencepost_worker",
+    ),
+    Alteration(
+        "grants/large_object",
+        "large objects of planted_worker",
+        "select lo_create(4711); alter large object 4711 owner to planted_worker",
+    ),
+    Alteration(
+        "grants/large_object",
+        "large object 4711",
+        "select lo_create(4711); grant select on large object 4711 to public",
+    ),
     # -- schemas and the database
     Alteration("schemas/missing", "audit", "alter schema audit rename to audited"),
     Alteration(
@@ -350,6 +452,12 @@ ALTERATIONS = [
     ),
     Alteration("schemas/create", "public", "grant create on schema public to public"),
     Alteration("schemas/create", "planted", "grant create on schema planted to planted_worker"),
+    Alteration(
+        "schemas/create",
+        "planted",
+        "create role between; grant between to planted_worker;"
+        "grant create on schema planted to between",
+    ),
     Alteration("schemas/others", "planted", "grant usage on schema planted to public"),
     Alteration(
         "database/connect", "database {database}", "grant connect on database {database} to public"
@@ -397,6 +505,9 @@ ALTERATIONS = [
         "database/settings",
         "database {database}",
         "alter database {database} set session_replication_role = replica",
+    ),
+    Alteration(
+        "database/settings", "every role", "alter role all set session_preload_libraries = 'spy'"
     ),
     # -- triggers
     Alteration(
@@ -542,6 +653,35 @@ ALTERATIONS = [
         "create publication planted for table ledger.campaign, planted.notes",
     ),
     Alteration(
+        "tables/published",
+        "schema ledger",
+        "create publication planted for tables in schema ledger",
+    ),
+    Alteration(
+        "tables/published", "database {database}", "create publication planted for all tables"
+    ),
+    Alteration(
+        "tables/subscribed",
+        "ledger.campaign",
+        "create subscription planted connection 'dbname=nowhere' publication planted"
+        " with (connect = false);"
+        # As CREATE SUBSCRIPTION does once it has asked the publisher.
+        "insert into pg_subscription_rel (srsubid, srrelid, srsubstate)"
+        " select oid, 'ledger.campaign'::regclass, 'i' from pg_subscription"
+        " where subname = 'planted'",
+    ),
+    Alteration(
+        "tables/replica_identity",
+        "ledger.campaign",
+        "alter table ledger.campaign replica identity full",
+    ),
+    Alteration(
+        "tables/referenced",
+        "noted_class on planted.notes",
+        "alter table planted.notes add constraint noted_class"
+        " foreign key (note) references ledger.class on delete cascade",
+    ),
+    Alteration(
         "tables/row_security",
         "ledger.campaign",
         "alter table ledger.campaign enable row level security",
@@ -588,6 +728,41 @@ ALTERATIONS = [
         "create schema links; create extension dblink schema links;"
         "grant usage on schema links to public",
     ),
+    Alteration(
+        "extensions/dangerous",
+        "dblink",
+        "create schema links; create extension dblink schema links;"
+        "grant usage on schema links to planted_worker",
+    ),
+    Alteration(
+        "extensions/foreign_server",
+        "server elsewhere",
+        "create extension postgres_fdw schema planted;"
+        "create server elsewhere foreign data wrapper postgres_fdw;"
+        "grant usage on foreign server elsewhere to planted_worker",
+    ),
+    Alteration(
+        "extensions/foreign_server",
+        "foreign-data wrapper postgres_fdw",
+        "create extension postgres_fdw schema planted;"
+        "grant usage on foreign data wrapper postgres_fdw to public",
+    ),
+    Alteration(
+        "extensions/foreign_server",
+        "user mapping of planted_worker for server elsewhere",
+        "create extension postgres_fdw schema planted;"
+        "create server elsewhere foreign data wrapper postgres_fdw;"
+        "create user mapping for planted_worker server elsewhere options (user 'other')",
+    ),
+    Alteration(
+        "extensions/foreign_server",
+        "foreign table planted.far",
+        "create extension postgres_fdw schema planted;"
+        "create server elsewhere foreign data wrapper postgres_fdw;"
+        "create foreign table planted.far (one integer) server elsewhere;"
+        "grant usage on schema planted to fencepost_worker;"
+        "grant select on planted.far to fencepost_worker",
+    ),
     Alteration("extensions/in_our_schema", "pg_trgm", "create extension pg_trgm schema kernel"),
     Alteration(
         "extensions/in_public",
@@ -600,6 +775,59 @@ ALTERATIONS = [
         "create function planted.handle() returns language_handler language c"
         " as '$libdir/plpgsql', 'plpgsql_call_handler';"
         "create language plplanted handler planted.handle",
+    ),
+    Alteration(
+        "catalogue/grants", "table pg_authid", "grant select on pg_catalog.pg_authid to public"
+    ),
+    Alteration(
+        "catalogue/grants",
+        "table pg_authid",
+        "grant select (rolname, rolpassword) on pg_catalog.pg_authid to fencepost_worker",
+    ),
+    Alteration(
+        "catalogue/grants",
+        "routine pg_read_file(text)",
+        "grant execute on function pg_catalog.pg_read_file(text) to planted_worker",
+    ),
+    Alteration(
+        "catalogue/planted",
+        "routine lower(character varying)",
+        "create function pg_catalog.lower(varchar) returns text language sql as 'select $1::text'",
+    ),
+    Alteration(
+        "catalogue/planted",
+        "operator pg_catalog.= (text, uuid)",
+        "create function planted.equal(text, uuid) returns boolean language sql as 'select true';"
+        "create operator pg_catalog.= (leftarg = text, rightarg = uuid, function = planted.equal)",
+    ),
+    Alteration(
+        "catalogue/planted", "type planted", "create type pg_catalog.planted as enum ('one')"
+    ),
+    Alteration(
+        "catalogue/planted",
+        "view planted",
+        "set local allow_system_table_mods = on; create view pg_catalog.planted as select 1 as one",
+    ),
+    Alteration(
+        "catalogue/altered",
+        "pg_read_file(text)",
+        "alter function pg_catalog.pg_read_file(text) security definer",
+    ),
+    Alteration(
+        "catalogue/altered",
+        "lower(text)",
+        "alter function pg_catalog.lower(text) set work_mem = '4MB'",
+    ),
+    Alteration(
+        "catalogue/casts",
+        "cast (text as uuid)",
+        "create function planted.to_uuid(text) returns uuid language sql as 'select null::uuid';"
+        "create cast (text as uuid) with function planted.to_uuid(text)",
+    ),
+    Alteration(
+        "catalogue/casts",
+        "cast (text as kernel.receipt)",
+        "create cast (text as kernel.receipt) with inout as implicit",
     ),
     Alteration(
         "settings/parameter_grant",
@@ -677,6 +905,46 @@ NEUTRAL = {
     "a function of somebody else's that clients can call as themselves": """
         grant usage on schema planted to fencepost_worker
     """,
+    "a definer function of somebody else's where clients cannot look": """
+        create function planted.hidden() returns void language sql security definer as ''
+    """,
+    "a view of somebody else's over one that auditors see": """
+        create view planted.events as select * from audit.events;
+        grant usage on schema planted to fencepost_auditor;
+        grant select on planted.events to fencepost_auditor
+    """,
+    "a view of somebody else's that reads with its reader's rights": """
+        create view planted.campaigns with (security_invoker) as select * from ledger.campaign;
+        grant usage on schema planted to fencepost_worker;
+        grant select on planted.campaigns to fencepost_worker
+    """,
+    "a view of somebody else's for somebody else": """
+        create view planted.campaigns as select * from ledger.campaign;
+        grant usage on schema planted to planted_stranger, fencepost_worker;
+        grant select on planted.campaigns to planted_stranger
+    """,
+    "what somebody else makes next in his own schema": """
+        alter default privileges for role planted_stranger in schema planted
+        grant select on tables to public
+    """,
+    "somebody else's foreign server": """
+        create extension postgres_fdw schema planted;
+        create server elsewhere foreign data wrapper postgres_fdw;
+        create user mapping for public server elsewhere;
+        create foreign table planted.far (one integer) server elsewhere;
+        grant usage on foreign server elsewhere to planted_stranger;
+        grant select on planted.far to public
+    """,
+    "somebody else's cast": """
+        create type planted.mood as enum ('well');
+        create cast (text as planted.mood) with inout as implicit
+    """,
+    "somebody else's publication": "create publication planted for table planted.notes",
+    "somebody else's large object": "select lo_create(4711)",
+    "somebody else's right to read a table of the catalogue": """
+        grant select on pg_catalog.pg_authid to planted_stranger
+    """,
+    "a client of which more is logged": "alter role planted_worker set log_min_messages = debug1",
     "a column of somebody else's": "alter table planted.notes add column more text",
     "a limit of the database's": "alter database {database} set statement_timeout = '10min'",
 }

@@ -75,6 +75,7 @@ def test_a_fresh_deployment_is_well(
             "probes/write",
             "roles/password",
             "roles/password_expires",
+            "roles/password_of_group",
             "server/host_access",
             "server/host_passwords",
             "settings/preloaded",
@@ -490,6 +491,39 @@ def test_a_setting_of_the_server_is_mended(rule: str, scratch_database: str) -> 
     finally:
         for each in found["findings"]:
             psql(scratch_database, f"alter system reset {each['object']}; select pg_reload_conf()")
+
+
+def test_a_setting_that_sessions_begin_with_is_mended(scratch_database: str) -> None:
+    rule = "settings/sessions"
+    assert run(None, scratch_database, rule).returncode == 0
+    try:
+        # It matters to who uses large objects, and here nobody does.
+        psql(
+            scratch_database,
+            "alter system set lo_compat_privileges = on; select pg_reload_conf()",
+        )
+        found = document(run(None, scratch_database, "--format", "json", rule))
+        assert [(each["object"], each["found"]) for each in found["findings"]] == [
+            ("lo_compat_privileges", "it is on")
+        ]
+        psql(scratch_database, found["findings"][0]["remedy"])
+        assert run(None, scratch_database, rule).returncode == 0
+    finally:
+        psql(scratch_database, "alter system reset lo_compat_privileges; select pg_reload_conf()")
+
+
+def test_another_body_of_a_function_of_postgresqls_own_is_found(scratch_database: str) -> None:
+    psql(
+        scratch_database,
+        "create or replace function pg_catalog.lower(text) returns text language sql"
+        " immutable strict parallel safe as 'select $1'",
+    )
+
+    found = document(run(None, scratch_database, "--format", "json", "catalogue/altered"))
+
+    assert [(each["object"], each["found"]) for each in found["findings"]] == [
+        ("lower(text)", "its body is another, in language sql")
+    ]
 
 
 @pytest.mark.parametrize(
