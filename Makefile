@@ -88,7 +88,7 @@ db: setup ## a cluster that stays, with the plan deployed; `make clean` ends it
 docs: setup ## renew docs/reference, docs/security.md and audit/expected.json
 	@$(with_venv) tools/with-postgres 18 -- bash -euc 'tools/deploy fencepost >/dev/null; \
 		tools/reference --database fencepost; \
-		sqitch --chdir superuser deploy --verify --target db:pg:fencepost >/dev/null; \
+		tools/deploy --superuser fencepost >/dev/null; \
 		tools/audit --dsn dbname=fencepost --describe >.expected; mv .expected audit/expected.json'
 	@.venv/bin/python -m tests.pytest.attacks.page docs/security.md
 

@@ -19,7 +19,7 @@ select f.family as object,
                             f.needed_by), '')
             else E'-- In a dedicated database, as a superuser:\n'
                  '\\setenv PGDATABASE :DBNAME\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
+                 '\\! superuser/sqitch deploy --verify --target db:pg:'
        end as remedy
 from (
     values

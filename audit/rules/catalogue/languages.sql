@@ -14,7 +14,7 @@ select format('language %I', l.lanname) as object,
                         l.lanname)
             else E'-- In a dedicated database, as a superuser:\n'
                  '\\setenv PGDATABASE :DBNAME\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
+                 '\\! superuser/sqitch deploy --verify --target db:pg:'
        end as remedy
 from pg_catalog.pg_language as l
 cross join pg_catalog.aclexplode(coalesce(l.lanacl, pg_catalog.acldefault('l', l.lanowner))) as a

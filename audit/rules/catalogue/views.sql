@@ -17,7 +17,7 @@ select o.object,
                              else 'pg_read_all_stats' end)
             else E'-- In a dedicated database, as a superuser:\n'
                  '\\setenv PGDATABASE :DBNAME\n'
-                 '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
+                 '\\! superuser/sqitch deploy --verify --target db:pg:'
        end as remedy
 from (
     select format('pg_catalog.%I', c.relname), c.relname, c.relacl

@@ -8,7 +8,7 @@ select format('database %I', current_database()) as object,
        'it has no watchdog.evict' as found,
        E'-- In a dedicated database, as a superuser:\n'
            '\\setenv PGDATABASE :DBNAME\n'
-           '\\! sqitch --chdir superuser deploy --verify --target db:pg:'
+           '\\! superuser/sqitch deploy --verify --target db:pg:'
            as remedy
 where not exists (
     select

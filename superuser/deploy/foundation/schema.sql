@@ -13,11 +13,25 @@ begin
             using errcode = 'insufficient_privilege',
                   hint    = 'Deploy this plan as a superuser, and the kernel''s as its deployer.';
     end if;
+    -- What the deployer may have put in the table's place runs as who reads it. Until the commit no
+    -- schema is renamed, and the table stays what it is found to be.
+    lock table pg_catalog.pg_namespace in share mode;
     if to_regclass('ledger.footing') is null then
         raise exception 'database "%" has no kernel', current_database()
             using hint = 'Deploy the kernel''s plan first.';
     end if;
-    if (select f.footing from ledger.footing as f) <> 'dedicated' then
+    lock table only ledger.footing in access share mode;
+    if not exists (
+        select from pg_catalog.pg_class as c
+        join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attname = 'footing'
+        where c.oid = 'ledger.footing'::regclass and c.relkind = 'r'
+          and a.atttypid = 'text'::regtype
+    ) then
+        raise exception 'ledger.footing is not the table that the kernel has'
+            using detail = 'What stands there was not read: what it calls would run as you.',
+                  hint   = 'See who may become fencepost_owner, and deploy the kernel anew.';
+    end if;
+    if (select f.footing from only ledger.footing as f) <> 'dedicated' then
         raise exception 'database "%" is shared', current_database()
             using detail = 'What this plan takes, it takes from every role that uses the database.',
                   hint   = 'Give the ledger a database of its own.';

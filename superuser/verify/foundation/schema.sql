@@ -15,6 +15,12 @@ begin
         'schema fencepost_superuser belongs to a superuser';
     assert obj_description(v_schema.oid, 'pg_namespace') <> '', 'the schema is documented';
 
+    assert not exists (
+        select from pg_catalog.pg_namespace as n
+        join pg_catalog.pg_roles as r on r.oid = n.nspowner
+        where n.nspname = 'sqitch_superuser' and not r.rolsuper
+    ), 'the registry of this plan belongs to a superuser: run superuser/sqitch';
+
     v_found := array(
         select format('%s %s by %s', o.what, a.privilege_type, a.grantee::regrole)
         from (

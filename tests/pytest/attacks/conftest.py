@@ -153,10 +153,9 @@ def hardened(
     kernel, template = deployed
     with _database(maintenance, f"hardened_{secrets.token_hex(4)}", template) as name:
         subprocess.run(
-            ["sqitch", "deploy", "--verify", "--target", f"db:pg:{name}"],
+            [PROJECT / "superuser" / "sqitch", "deploy", "--verify", "--target", f"db:pg:{name}"],
             check=True,
             capture_output=True,
-            cwd=PROJECT / "superuser",
             env=os.environ | {"SQITCH_FULLNAME": "postgres", "SQITCH_EMAIL": "postgres@localhost"},
         )
         yield kernel, name

@@ -74,6 +74,8 @@ def mend(connection: Connection, remedy: str) -> None:
             lines += (PROJECT / script[1]).read_text().splitlines()
         elif role := re.fullmatch(r"\\password (.+)", line):
             lines.append(f"alter role {role[1]} password 'another'")
+        elif line.startswith("\\! "):
+            continue  # another session's, which comes when this one has committed
         else:
             lines.append(line)
     script_text = "\n".join(line for line in lines if line not in {"begin;", "commit;", "commit"})

@@ -106,6 +106,46 @@ ALTERATIONS = [
         "create function watchdog.end_all() returns void language sql as ''",
     ),
     (
+        "superuser/registry",
+        "schema sqitch_superuser",
+        "alter schema sqitch_superuser owner to deployer",
+    ),
+    (
+        "superuser/registry",
+        "schema sqitch_superuser",
+        "grant trigger on sqitch_superuser.changes to deployer",
+    ),
+    (
+        "superuser/registry",
+        "schema sqitch_superuser",
+        (
+            "create function planted.tg() returns trigger language plpgsql"
+            " as 'begin return new; end';"
+            " create trigger sprung before insert on sqitch_superuser.events"
+            " for each row execute function planted.tg()"
+        ),
+    ),
+    (
+        "superuser/registry",
+        "schema sqitch",
+        (
+            "create function planted.tg() returns trigger language plpgsql"
+            " as 'begin return new; end';"
+            " create trigger sprung before insert on sqitch.events"
+            " for each row execute function planted.tg()"
+        ),
+    ),
+    (
+        "superuser/registry",
+        "schema sqitch",
+        "alter table sqitch.tags owner to planted_stranger",
+    ),
+    (
+        "superuser/registry",
+        "schema sqitch",
+        "grant update on sqitch.changes to fencepost_worker",
+    ),
+    (
         "functions/foreign_definer",
         "watchdog.evict(interval)",
         f"alter function {EVICT} set search_path = public",

@@ -307,7 +307,7 @@ def test_deploy_with_sqitch(
         maintenance.execute("create database recipe_shop")
         maintenance.execute("grant create on database recipe_shop to deployer")
         for block in blocks(HOWTO / "deploy-with-sqitch.md"):
-            if "--chdir superuser" in block.text or block.text.startswith("reaper=>"):
+            if "superuser/sqitch" in block.text or block.text.startswith("reaper=>"):
                 superusers.play(block)
             elif "postgres, template1" in block.text:
                 close_the_other_databases(maintenance, block.text, cluster)
@@ -323,7 +323,7 @@ def test_deploy_with_sqitch(
         found = maintenance.execute("select count(*) from pg_roles where rolname ~ '^fencepost_'")
         assert found.fetchone() == (9,), "the roles stay"
         text = (HOWTO / "deploy-with-sqitch.md").read_text(encoding="utf-8")
-        (revert,) = re.findall(r"`(sqitch --chdir superuser revert [^`]*)`", text)
+        (revert,) = re.findall(r"`(superuser/sqitch revert [^`]*)`", text)
         superusers.shell(revert)
         scene.shell("sqitch revert -y --target db:pg:ledger")
     finally:

@@ -36,8 +36,9 @@ def run(
     principal: Principal, database: str, *arguments: str, plan: Path = PROJECT
 ) -> subprocess.CompletedProcess[str]:
     """Run sqitch on *database* as *principal*, in the folder of its plan."""
+    own = plan / "sqitch"
     return subprocess.run(
-        ["sqitch", *arguments, "--target", f"db:pg:{database}"],
+        [own if own.exists() else "sqitch", *arguments, "--target", f"db:pg:{database}"],
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
