@@ -12,6 +12,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PARTS = ("sqitch.plan", "deploy")
+REWORKED = "reworked/deploy"
+"""What was released and is not the newest; there is none before the first."""
 
 
 class ScriptsHook(BuildHookInterface[Any]):
@@ -27,7 +29,8 @@ class ScriptsHook(BuildHookInterface[Any]):
         inside = "fencepost/sql" if self.target_name == "wheel" else "src/fencepost/sql"
         if (root / "src/fencepost/sql/sqitch.plan").is_file():
             return
-        for part in PARTS:
+        parts = (*PARTS, REWORKED) if (root.parent / REWORKED).exists() else PARTS
+        for part in parts:
             source = root.parent / part
             if not source.exists():
                 message = f"{source} is missing: build from a checkout or a source distribution"

@@ -183,7 +183,7 @@ def test_it_follows_the_plan() -> None:
         str(path.relative_to(PROJECT / "deploy").with_suffix(""))
         for path in (PROJECT / "deploy").rglob("*.sql")
     }
-    assert set(schema.changes()) == scripts
+    assert {change for change in schema.changes() if "@" not in change} == scripts
 
 
 def test_no_script_has_a_second_copy(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def test_every_alteration_is_found(
 
 
 def plan(folder: Path = PROJECT) -> list[str]:
-    """Return the changes of a plan, in order."""
-    return CHANGE.findall((folder / "sqitch.plan").read_text())
+    """Return the changes of a plan, in order; one that was reworked is there once."""
+    return [*dict.fromkeys(CHANGE.findall((folder / "sqitch.plan").read_text()))]
 
 
 def alterations(connection: Connection) -> list[Alteration]:

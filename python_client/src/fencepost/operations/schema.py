@@ -101,16 +101,34 @@ def create_postgres_durable_operation_schema_sql(
 
 
 def changes() -> list[str]:
-    """Return the names of the plan's changes, in their order."""
-    found: list[str] = []
-    for line in (_root() / "sqitch.plan").read_text(encoding="utf-8").splitlines():
-        word = line.partition(" ")[0]
-        if word and word[0] not in "%#@":
-            found.append(word)
-    if len(set(found)) != len(found):
-        message = "the plan names a change twice, and which text to take is not known here"
-        raise NotImplementedError(message)
-    return found
+    """Return the plan's changes in their order: ``NAME``, or ``NAME@TAG`` where it was reworked.
+
+    That is how sqitch deploys: first what was released, and where the plan names the change again,
+    its next version.
+    """
+    lines = (_root() / "sqitch.plan").read_text(encoding="utf-8").splitlines()
+    words = [word for line in lines if (word := line.partition(" ")[0]) and word[0] not in "%#"]
+    return [
+        _version(word, words[number + 1 :]) for number, word in enumerate(words) if word[0] != "@"
+    ]
+
+
+def _version(change: str, later: list[str]) -> str:
+    """Return a change under the tag that its scripts were kept with, if it was reworked later."""
+    if change not in later:
+        return change
+    tags = [word for word in later[: later.index(change)] if word[0] == "@"]
+    for tag in tags:
+        if _file(f"{change}{tag}").is_file():
+            return f"{change}{tag}"
+    message = f"{change} was reworked, and no script of it is kept: {_file(f'{change}@TAG')}"
+    raise FileNotFoundError(message)
+
+
+def _file(change: str) -> Path:
+    """Return where the script is that deploys a change."""
+    folder = Path("reworked", "deploy") if "@" in change else Path("deploy")
+    return _root() / folder / f"{change}.sql"
 
 
 @cache
@@ -126,7 +144,7 @@ def _root() -> Path:
 @cache
 def script(change: str) -> str:
     """Return the text that deploys a change."""
-    return (_root() / "deploy" / f"{change}.sql").read_text(encoding="utf-8")
+    return _file(change).read_text(encoding="utf-8")
 
 
 @cache
