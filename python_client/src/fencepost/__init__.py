@@ -55,7 +55,7 @@ from .errors import (
     VerdictContradictsExitCode,
     WrongIsolation,
 )
-from .records import Assignment, Bundle, Checkpoint, Lease, Receipt
+from .records import Assignment, Bundle, Checkpoint, Eviction, Lease, Receipt
 
 if TYPE_CHECKING:
     from .async_collector import AsyncCollector
@@ -86,6 +86,7 @@ __all__ = [
     "Collector",
     "ConnectionBusy",
     "DeadlockDetected",
+    "Eviction",
     "Expired",
     "FencepostError",
     "Forbidden",

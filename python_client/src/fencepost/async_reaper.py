@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from . import async_calls
 from .async_role import AsyncRole
-from .records import Checkpoint, Receipt
+from .records import Checkpoint, Eviction, Receipt
 
 
 class AsyncReaper(AsyncRole):
@@ -55,3 +57,18 @@ class AsyncReaper(AsyncRole):
             "select * from kernel.checkpoint(p_class => %(class)s)",
             {"class": campaign_class},
         )
+
+    async def evict(self, older_than: timedelta) -> list[Eviction]:
+        """End the sessions of the ledger's principals that hold a transaction open for longer.
+
+        Calls ``watchdog.evict``, which is there where a superuser has deployed ``superuser/``.
+
+        :param older_than: longer than the longest honest transaction; one second to one day.
+        :raises psycopg.errors.InvalidSchemaName: it is not deployed.
+        """
+        found = await async_calls.rows(
+            self._connection,
+            "select * from watchdog.evict(p_older_than => %(older_than)s)",
+            {"older_than": older_than},
+        )
+        return [Eviction(**row) for row in found]

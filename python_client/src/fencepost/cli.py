@@ -58,6 +58,8 @@ WRONG_ROLE = 77
 
 _USAGE_OF_TYPER = 2
 _MOST_PROCESSES = 1024
+_SHORTEST_EVICTION = timedelta(seconds=1)
+_LONGEST_EVICTION = timedelta(days=1)
 
 app = typer.Typer(
     name="fencepost",
@@ -334,10 +336,22 @@ def reaper(
     no_doorbell: Annotated[
         bool, typer.Option("--no-doorbell", help="Do not tell others what was taken back.")
     ] = False,
+    evict_after: Annotated[
+        str | None,
+        typer.Option(
+            "--evict-after",
+            metavar="DURATION",
+            help="End sessions that hold a transaction open for longer, like 2m; needs superuser/ "
+            "to be deployed.",
+        ),
+    ] = None,
     service: Annotated[str | None, _SERVICE] = None,
     dsn: Annotated[str | None, _DSN] = None,
 ) -> None:
     """Take back expired leases, in every class. Needs nothing else to be alive."""
+    evict = _duration(evict_after)
+    if evict is not None and not _SHORTEST_EVICTION <= evict <= _LONGEST_EVICTION:
+        raise typer.BadParameter("--evict-after is from 1s to 24h")
     with _session(
         "reaper", service=service, dsn=dsn, label=None, once=once, no_doorbell=no_doorbell
     ) as session:
@@ -347,6 +361,7 @@ def reaper(
             interrupt=session.interrupt,
             patience=session.patience,
             ring=session.ring,
+            evict_after=evict,
         )
         _run(
             session,

@@ -19,6 +19,7 @@ _STYLES = {
     "submitted": "green",
     "failed": "red",
     "lost": "bold red",
+    "evicted": "yellow",
     "rejected": "red",
     "stuck": "bold red",
     "error": "bold red",

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from . import calls
-from .records import Checkpoint, Receipt
+from .records import Checkpoint, Eviction, Receipt
 from .role import Role
 
 
@@ -56,3 +58,18 @@ class Reaper(Role):
             "select * from kernel.checkpoint(p_class => %(class)s)",
             {"class": campaign_class},
         )
+
+    def evict(self, older_than: timedelta) -> list[Eviction]:
+        """End the sessions of the ledger's principals that hold a transaction open for longer.
+
+        Calls ``watchdog.evict``, which is there where a superuser has deployed ``superuser/``.
+
+        :param older_than: longer than the longest honest transaction; one second to one day.
+        :raises psycopg.errors.InvalidSchemaName: it is not deployed.
+        """
+        found = calls.rows(
+            self._connection,
+            "select * from watchdog.evict(p_older_than => %(older_than)s)",
+            {"older_than": older_than},
+        )
+        return [Eviction(**row) for row in found]

@@ -17,6 +17,10 @@ from .polling import Step
 from .reaper import Reaper
 
 _LIMIT = 100
+_NO_WATCHDOG = (
+    "there is no watchdog.evict that this principal may call: have a superuser deploy superuser/, "
+    "or leave --evict-after out"
+)
 
 
 class Reaping:
@@ -26,6 +30,8 @@ class Reaping:
 
     :param link: the connection, as a reaper.
     :param ring: is told what was taken back, to wake those who can go on with it.
+    :param evict_after: end sessions that hold a transaction open for longer, before each round:
+        what they have locked is passed by. ``None``: end none.
     """
 
     def __init__(
@@ -36,17 +42,20 @@ class Reaping:
         interrupt: Interrupt,
         patience: timedelta | None = None,
         ring: Ring = silent,
+        evict_after: timedelta | None = None,
     ) -> None:
         self._link = link
         self._console = console
         self._interrupt = interrupt
         self._patience = patience
         self._ring = ring
+        self._evict_after = evict_after
+        self._complaint = ""
 
     def step(self) -> Step:
         """Reap every class once.
 
-        :return: ``PARTLY`` if a class could not be reaped.
+        :return: ``PARTLY`` if a class could not be reaped, or sessions not be ended.
         :raises NotAdmitted: the principal is not a reaper.
         :raises Forbidden: likewise, and it was one when this began.
         :raises ServerUnreachable: the server is gone and did not come back.
@@ -57,7 +66,7 @@ class Reaping:
             unless=self._interrupt,
         )
         last = Step.NOTHING
-        has_trouble = False
+        has_trouble = self._evict_after is not None and not self._evict(self._evict_after)
         for name in names:
             try:
                 if self._reap(name):
@@ -68,6 +77,38 @@ class Reaping:
                 self._console.event("error", name, reason=error)
                 has_trouble = True
         return Step.PARTLY if has_trouble else last
+
+    def _evict(self, older_than: timedelta) -> bool:
+        """End the sessions that hold a transaction open; return whether that was possible."""
+        complaint = ""
+        try:
+            evictions = self._link.call(
+                lambda connection: Reaper(connection).evict(older_than),
+                patience=self._patience,
+                unless=self._interrupt,
+            )
+        except (
+            psycopg.errors.InvalidSchemaName,
+            psycopg.errors.UndefinedFunction,
+            psycopg.errors.InsufficientPrivilege,
+        ):
+            complaint = _NO_WATCHDOG
+        except (KernelError, psycopg.Error) as error:
+            complaint = str(error)
+        else:
+            for each in (one for one in evictions if one.was_ended):
+                self._console.event(
+                    "evicted",
+                    each.principal,
+                    pid=each.pid,
+                    state=each.state,
+                    open_for=each.open_for,
+                    application=each.application_name or None,
+                )
+        if complaint and complaint != self._complaint:  # once, and not in every round
+            self._console.event("error", reason=complaint)
+        self._complaint = complaint
+        return not complaint
 
     def _reap(self, name: str) -> bool:
         """Reap one class until there is nothing left to reap; return whether there was any."""

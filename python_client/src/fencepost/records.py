@@ -1,7 +1,8 @@
 """What the kernel returns: one frozen dataclass per composite type.
 
 The fields are those of the type, with one difference: ``class`` is a reserved word in Python, so
-here it is ``campaign_class``. Every type begins with the fields of ``kernel.receipt``.
+here it is ``campaign_class``. Every type of the kernel's begins with the fields of
+``kernel.receipt``.
 """
 
 from __future__ import annotations
@@ -116,3 +117,18 @@ class Checkpoint(Receipt):
     event_count: int
     """How many events were digested with this one."""
     sha256: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eviction:
+    """``watchdog.eviction``: a session that was ended. What is hidden, or unset, is ``None``."""
+
+    pid: int
+    principal: str | None
+    application_name: str | None
+    state: str | None
+    """As in ``pg_stat_activity``, ``idle in transaction`` for one."""
+    open_for: timedelta
+    """How long its transaction was open."""
+    was_ended: bool
+    """``False`` where it had ended by itself."""

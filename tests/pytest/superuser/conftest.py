@@ -11,6 +11,7 @@ import pytest
 from psycopg import sql
 
 from tests.pytest.conftest import Principal, copy_database
+from tests.pytest.docs.conftest import players, stage
 from tests.pytest.plan.sqitch import PROJECT, sqitch
 from tests.pytest.sessions.conftest import ledger
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.pytest.conftest import Connection
 
-__all__ = ["ledger"]
+__all__ = ["ledger", "players", "stage"]
 
 PLAN = PROJECT / "superuser"
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from contextlib import closing
+from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -10,10 +15,11 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from fencepost import Eviction
 from tests.pytest.conftest import wait_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
     from tests.pytest.sessions.conftest import Ledger
@@ -231,3 +237,110 @@ def granted(connection: Connection) -> set[str]:
             """
         )
     }
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reaping(ledger: Ledger) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Yield a function that starts ``fencepost reaper`` in a database, ended with the test."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> subprocess.Popen[str]:
+        begun.append(
+            subprocess.Popen(
+                [Path(sys.executable).with_name("fencepost"), "reaper", *options],
+                env=ledger.person("reaper").environment(ledger.database),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        with process:
+            process.kill()
+
+
+def held_up(ledger: Ledger) -> tuple[int, int]:
+    """Let a lease run out that an idle session has locked; return the campaign, and its pid."""
+    (campaign,) = ledger.campaigns()
+    worker = ledger.session("worker")
+    held = worker.claimed(p_lease_for="1 second")
+    worker.rows("renew", **held, p_lease_for="1 second")
+    return campaign, old(ledger, worker.pid)
+
+
+def test_the_command_ends_who_holds_up_recovery_where_it_is_told_to(
+    ledger: Ledger, reaping: Callable[..., subprocess.Popen[str]]
+) -> None:
+    ledger.define_class(lease_default="1 second")
+    campaign, pid = held_up(ledger)
+    said, _ = reaping("--once").communicate(timeout=30)
+    assert (ledger.state(campaign), is_there(ledger, pid)) == ("leased", True), said
+    assert "evicted" not in said
+
+    running = reaping("--interval", "0.2", "--evict-after", "1s")
+
+    wait_for(lambda: ledger.state(campaign) == "ready", "it is not taken back")
+    assert not is_there(ledger, pid)
+    running.terminate()
+    said, _ = running.communicate(timeout=30)
+    assert running.returncode == 0, said
+    (line,) = [line for line in said.splitlines() if f"pid={pid}" in line]
+    assert f" evicted {ledger.person('worker').name} " in line
+    assert 'state="idle in transaction"' in line
+
+
+def test_the_command_leaves_a_transaction_that_is_young(
+    ledger: Ledger, reaping: Callable[..., subprocess.Popen[str]]
+) -> None:
+    ledger.define_class(lease_default="1 second")
+    campaign, pid = held_up(ledger)
+    once = reaping("--once", "--evict-after", "1h")
+    said, _ = once.communicate(timeout=30)
+    assert (once.returncode, ledger.state(campaign), is_there(ledger, pid)) == (0, "leased", True)
+    assert "evicted" not in said
+
+
+def test_the_command_says_that_there_is_no_watchdog_and_goes_on(
+    ledger: Ledger,
+    superuser: Superuser,
+    reaping: Callable[..., subprocess.Popen[str]],
+) -> None:
+    ledger.define_class(lease_default="1 second")
+    (campaign,) = ledger.campaigns()
+    ledger.session("worker").claimed(p_lease_for="1 second")
+    superuser(ledger.database).execute("drop schema watchdog cascade")
+
+    running = reaping("--interval", "0.2", "--evict-after", "1s")
+
+    wait_for(lambda: ledger.state(campaign) == "ready", "it is not taken back")
+    time.sleep(1)  # some more rounds
+    running.terminate()
+    said, _ = running.communicate(timeout=30)
+    assert said.count("have a superuser deploy superuser/") == 1, said
+    once = reaping("--once", "--evict-after", "1s")
+    said, _ = once.communicate(timeout=30)
+    assert once.returncode == 75, said
+
+
+@pytest.mark.parametrize("given", ["0.5s", "25h", "soon"])
+def test_the_command_refuses_a_time_that_is_none(
+    reaping: Callable[..., subprocess.Popen[str]], given: str
+) -> None:
+    refused = reaping("--once", "--evict-after", given)
+    said, _ = refused.communicate(timeout=30)
+    assert refused.returncode == 64, said
+
+
+def test_the_record_has_the_fields_of_its_type(database: str, superuser: Superuser) -> None:
+    listed = superuser(database).execute(
+        "select attname from pg_attribute "
+        "where attrelid = 'watchdog.eviction'::regclass and attnum > 0 order by attnum"
+    )
+    assert [field.name for field in fields(Eviction)] == [name for (name,) in listed]
