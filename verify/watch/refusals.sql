@@ -21,6 +21,7 @@ select $list$
     session_id  text
     line_no     bigint
     reported_at timestamp with time zone
+    reported_by name
 $list$ as columns \gset
 \ir ../_support/assert_view.psql
 

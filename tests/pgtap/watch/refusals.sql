@@ -9,7 +9,7 @@ select columns_are(
     'audit', 'refusals',
     array['source', 'class', 'refusal_no', 'principal', 'function', 'outcome', 'campaign_id',
           'generation', 'message', 'at', 'suppressed', 'command', 'application', 'raised_in',
-          'session_id', 'line_no', 'reported_at'],
+          'session_id', 'line_no', 'reported_at', 'reported_by'],
     'has these columns'
 );
 
@@ -61,12 +61,13 @@ select testing.act('collector_1',
 set local session authorization auditor_1;
 select results_eq(
     $$ select class, principal, function, outcome, campaign_id, generation, message, at, suppressed,
-              command, application, raised_in, session_id, line_no, reported_at
+              command, application, raised_in, session_id, line_no, reported_at,
+              reported_by
        from audit.refusals where source = 'server' $$,
     $$ values (null::text, 'worker_1'::name, null::text, '42501'::text, null::bigint, null::bigint,
                'permission denied for table campaign'::text, '2026-09-01 03:00:30+00'::timestamptz,
                0::bigint, 'UPDATE'::text, 'psql'::text, 'aclcheck_error'::text, '6a9632e4.1f'::text,
-               3::bigint, '2026-09-01 03:01+00'::timestamptz) $$,
+               3::bigint, '2026-09-01 03:01+00'::timestamptz, 'collector_1'::name) $$,
     'and beside them what the server denied, and where its log says so'
 );
 select is(
