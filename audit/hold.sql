@@ -1,6 +1,7 @@
 -- Holds still what the audit may read or plan, until its transaction ends: the ledger's relations,
 -- functions, statistics and children. Whoever writes rows is not in the way; whoever alters an object waits,
--- and what is compared next is what is planned later. Leaves in audit.held whether it could.
+-- and what is compared next is what is planned later. What was not deployed is not planned and not
+-- held. Leaves in audit.held whether it could.
 do $hold$
 declare
     v_relation text;
@@ -9,7 +10,10 @@ begin
         select format('%I.%I', n.nspname, c.relname)
         from pg_catalog.pg_class as c
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
-        where n.nspname in ('kernel', 'ledger', 'audit') and c.relkind in ('r', 'p', 'v')
+        where c.relkind in ('r', 'p', 'v')
+          and format('%I.%I', n.nspname, c.relname) in (
+              select jsonb_object_keys(current_setting('audit.expected')::jsonb -> 'relations')
+          )
         order by 1
     loop
         execute format('lock table only %s in row exclusive mode', v_relation);

@@ -1,6 +1,8 @@
 -- The audit for pg_prove, with psql and a shell alone: pg_prove -d DATABASE audit/tap.sql, from the
 -- project's folder. A rule is a test; what is below medium is TODO, what cannot be seen is SKIP.
 \set ECHO none
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
 \pset format unaligned
 \pset tuples_only on
 \set expected `cat audit/expected.json`

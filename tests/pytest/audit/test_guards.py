@@ -70,6 +70,20 @@ def test_who_writes_rows_does_not_wait_for_an_audit(scratch_database: str, audit
         other.rollback()
 
 
+def test_a_lock_on_what_was_not_deployed_stops_no_audit(
+    scratch_database: str, superuser: Superuser
+) -> None:
+    superuser(scratch_database).execute("create table ledger.planted (one integer)")
+    with psycopg.connect(dbname=scratch_database) as other:
+        other.execute("lock table ledger.planted in access exclusive mode")
+        found = document(run(None, scratch_database, "--format", "json"))
+        other.rollback()
+
+    assert ("tables/unexpected", "ledger.planted") in {
+        (each["rule"], each["object"]) for each in found["findings"]
+    }
+
+
 def test_what_a_superuser_could_not_hold_is_left_out(scratch_database: str, audit: Any) -> None:
     with looking(audit, scratch_database) as connection:
         audit.put(connection, "held", "false")
