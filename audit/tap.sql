@@ -9,6 +9,7 @@
 \set catalogue `cat audit/catalogue.sql`
 \set rows `cat audit/rows.sql`
 \set memberships `cat audit/memberships.sql`
+\set clients `cat audit/clients.sql`
 \set actors `cat audit/actors.sql`
 \set untried `cat audit/untried.sql`
 \set hold `cat audit/hold.sql`
@@ -36,6 +37,10 @@ select set_config('audit.memberships', m.memberships::text, true) as done
 from (
     :memberships
 ) as m \gset
+select set_config('audit.clients', c.clients::text, true) as done
+from (
+    :clients
+) as c \gset
 select set_config('audit.actors', a.actors::text, true) as actors
 from (
     :actors

@@ -6,20 +6,8 @@
 -- Needs: nothing
 with
 client (oid) as (
-    select r.oid
-    from (
-        select e.name::name
-        from jsonb_array_elements_text(
-            current_setting('audit.expected')::jsonb -> 'roles'
-        ) as e (name)
-        union
-        select w.member
-        from jsonb_to_recordset(current_setting('audit.memberships')::jsonb)
-            as w (member name, "group" name, inherits boolean, sets boolean)
-        where w."group" <> 'fencepost_owner' and (w.inherits or w.sets)
-    ) as c (name)
-    join pg_catalog.pg_roles as r on r.rolname = c.name
-    where c.name <> 'fencepost_owner' and not r.rolsuper
+    select c.oid::oid
+    from jsonb_array_elements_text(current_setting('audit.clients')::jsonb) as c (oid)
 ),
 way (object, kind, name, owner, acl, namespace) as (
     select format('foreign-data wrapper %I', w.fdwname), 'foreign data wrapper',
