@@ -21,7 +21,7 @@ import pytest
 
 from tests.pytest.audit.conftest import document, psql, run, serious
 from tests.pytest.conftest import PROJECT, tool
-from tests.pytest.plan.sqitch import deploy
+from tests.pytest.plan.sqitch import deploy, dump_all
 
 if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
@@ -375,25 +375,13 @@ def test_a_rule_that_fails_is_2(scratch_database: str, tmp_path: Path) -> None:
 # -- it changes nothing ----------------------------------------------------------------------------
 
 
-def dumped(database: str) -> str:
-    """Return everything pg_dump says of a database."""
-    done = subprocess.run(
-        ["pg_dump", "--create", database], capture_output=True, text=True, check=True
-    )
-    return "\n".join(
-        line
-        for line in done.stdout.splitlines()
-        if not line.startswith(("\\restrict", "\\unrestrict"))
-    )
-
-
 def test_an_audit_changes_nothing(open_to_public: str, superuser: Superuser) -> None:
     superuser(open_to_public).execute(
         "grant usage, create on schema ledger to fencepost_worker;"
         "grant all on all tables in schema ledger to fencepost_worker;"
         "grant execute on all functions in schema kernel to fencepost_worker"
     )
-    before = dumped(open_to_public)
+    before = dump_all(open_to_public)
 
     found = document(run(None, open_to_public, "--format", "json"))
 
@@ -401,7 +389,7 @@ def test_an_audit_changes_nothing(open_to_public: str, superuser: Superuser) -> 
     assert {"probes/read", "probes/write", "probes/call", "probes/create"} <= {
         each["rule"] for each in found["findings"]
     }
-    assert dumped(open_to_public) == before
+    assert dump_all(open_to_public) == before
 
 
 def test_a_denied_probe_leaves_no_line_in_the_log(scratch_database: str, cluster: Path) -> None:

@@ -63,12 +63,17 @@ def deploy(
 
 
 def dump(database: str, *options: str) -> str:
+    """Dump *database* but for sqitch's own record, which says when it was deployed."""
+    return dump_all(database, "--exclude-schema", "sqitch*", *options)
+
+
+def dump_all(database: str, *options: str) -> str:
     """Dump *database* with this major's own program, its name and the random lines aside.
 
     With --create, so that the privileges on the database itself are compared as well.
     """
     text = subprocess.run(
-        ["pg_dump", "--create", "--exclude-schema", "sqitch*", *options, database],
+        ["pg_dump", "--create", *options, database],
         check=True,
         capture_output=True,
         text=True,
