@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import subprocess
 from contextlib import ExitStack, closing, contextmanager
@@ -153,10 +152,7 @@ def hardened(
     kernel, template = deployed
     with _database(maintenance, f"hardened_{secrets.token_hex(4)}", template) as name:
         subprocess.run(
-            [PROJECT / "superuser" / "sqitch", "deploy", "--verify", "--target", f"db:pg:{name}"],
-            check=True,
-            capture_output=True,
-            env=os.environ | {"SQITCH_FULLNAME": "postgres", "SQITCH_EMAIL": "postgres@localhost"},
+            [PROJECT / "tools" / "deploy", "--superuser", name], check=True, capture_output=True
         )
         yield kernel, name
         if spare := spares.pop("hardened", None):

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from tests.pytest.conftest import Connection, MakePrincipal, Principal, Superuser
     from tests.pytest.sessions.conftest import Ledger
 
-# SIBLING is the process of another session of the same principal, CLIENT the principal.
-ATTACKS = {
+REFUSED = {
     # Storage, and a drop box for any role.
     "select lo_from_bytea(0, 'hidden')": "permission denied for function lo_from_bytea",
     "select lo_creat(-1)": "permission denied for function lo_creat",
@@ -60,6 +59,12 @@ ATTACKS = {
     "create temporary sequence mine_too": "CREATE SEQUENCE is not for CLIENT",
     "select 1 as i into temporary mine_also": "SELECT INTO is not for CLIENT",
 }
+"""What a client of every duty is refused, and in which words.
+
+SIBLING is the process of another session of the same principal, CLIENT the principal. What an
+attacker gets by these, on a kernel of each kind, is tests/pytest/attacks: there one duty tries
+them, and what counts is the effect.
+"""
 
 
 def give_temporary_back(superuser: Superuser, database: str) -> None:
@@ -69,16 +74,16 @@ def give_temporary_back(superuser: Superuser, database: str) -> None:
 
 
 def answers(principal: Principal, database: str) -> dict[str, str]:
-    """Return what each attack of a principal is answered."""
+    """Return what a principal is answered to each statement."""
     found = {}
-    for attack in ATTACKS:
+    for statement in REFUSED:
         sibling = psycopg.connect(principal.conninfo(database), autocommit=True)
         attacker = psycopg.connect(principal.conninfo(database), autocommit=True)
         try:
-            attacker.execute(attack.replace("SIBLING", str(sibling.info.backend_pid)).encode())
-            found[attack] = "done"
+            attacker.execute(statement.replace("SIBLING", str(sibling.info.backend_pid)).encode())
+            found[statement] = "done"
         except psycopg.Error as error:
-            found[attack] = (error.diag.message_primary or "").replace(principal.name, "CLIENT")
+            found[statement] = (error.diag.message_primary or "").replace(principal.name, "CLIENT")
         finally:
             attacker.close()
             sibling.close()
@@ -97,8 +102,8 @@ def test_a_client_is_refused_what_it_could_do_before(
     for each in (database, plain_database):
         give_temporary_back(superuser, each)
 
-    assert answers(client, plain_database) == dict.fromkeys(ATTACKS, "done")
-    assert answers(client, database) == ATTACKS
+    assert answers(client, plain_database) == dict.fromkeys(REFUSED, "done")
+    assert answers(client, database) == REFUSED
 
 
 def test_who_set_another_role_is_still_who_logged_in(
