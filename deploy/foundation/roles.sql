@@ -23,8 +23,8 @@ declare
     v_role text;
 begin
     foreach v_role in array array[
-        'fencepost_owner', 'fencepost_worker', 'fencepost_verifier', 'fencepost_reaper',
-        'fencepost_sensor', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
+        'fencepost_owner', 'fencepost_sensor', 'fencepost_worker', 'fencepost_verifier',
+        'fencepost_reaper', 'fencepost_admin', 'fencepost_auditor', 'fencepost_collector'
     ] loop
         if not exists (select from pg_catalog.pg_roles as r where r.rolname = v_role) then
             execute format('create role %I nologin', v_role);

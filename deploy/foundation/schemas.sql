@@ -20,8 +20,8 @@ alter default privileges for role fencepost_owner revoke execute on functions fr
 alter default privileges for role fencepost_owner revoke usage on types from public;
 
 grant usage on schema kernel to
-    fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor, fencepost_collector;
+    fencepost_sensor, fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_admin, fencepost_auditor, fencepost_collector;
 grant usage on schema audit to fencepost_auditor;
 
 commit;

@@ -28,7 +28,7 @@ $doc$The version of the kernel's functions and types: raised when a caller of th
 go wrong. A client says which it speaks, and stops where this is another.$doc$;
 
 grant execute on function kernel.api_version() to
-    fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor, fencepost_collector;
+    fencepost_sensor, fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_admin, fencepost_auditor, fencepost_collector;
 
 commit;

@@ -37,7 +37,7 @@ $doc$The classes that concern the caller: all of them to a reaper, admin or audi
 which its principal is enrolled.$doc$;
 
 grant execute on function kernel.classes() to
-    fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor;
+    fencepost_sensor, fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_admin, fencepost_auditor;
 
 commit;

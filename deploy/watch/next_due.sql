@@ -76,7 +76,7 @@ Errors
     KN101, KN102$doc$;
 
 grant execute on function kernel.next_due(text) to
-    fencepost_worker, fencepost_verifier, fencepost_reaper,
-    fencepost_sensor, fencepost_admin, fencepost_auditor;
+    fencepost_sensor, fencepost_worker, fencepost_verifier, fencepost_reaper,
+    fencepost_admin, fencepost_auditor;
 
 commit;
