@@ -81,6 +81,10 @@ def claim_at_once(scene: Scene) -> bool:
         )
         hand.do("begin")
         hand.begin(call)
+    if scene.kernel.name == "naive":
+        # None waits for another there: all have counted before the first commits.
+        for hand in hands:
+            hand.end()
     for hand in hands:
         hand.end()
         hand.do("commit")
