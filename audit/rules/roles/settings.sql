@@ -32,8 +32,11 @@ where (
           'statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_session_timeout',
           'idle_in_transaction_session_timeout', 'temp_file_limit', 'log_statement',
           'log_min_duration_statement', 'log_min_messages', 'log_min_error_statement',
-          'pgaudit.log', 'application_name', 'timezone', 'TimeZone', 'work_mem'
+          'log_parameter_max_length', 'pgaudit.log', 'application_name', 'timezone', 'TimeZone',
+          'work_mem'
       )
+      -- What docs/howto/make-principals.md gives them: nothing but what is searched anyway.
+      and s.setting <> 'search_path=pg_catalog'
       -- What is denied is an ERROR, and has to leave its line.
       or s.setting ~ '^log_min_messages=(log|fatal|panic)$'
   )

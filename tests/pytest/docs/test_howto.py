@@ -123,6 +123,19 @@ def test_make_principals_gives_every_duty_its_settings(
     assert [name for name, each in settings.items() if "log_statement" in each] == ["admin"]
 
 
+def test_make_principals_is_well_for_the_audit(
+    stage: MakeStage, players: list[str], cluster: Path
+) -> None:
+    scene = make_principals(stage, players, cluster)
+    ran = subprocess.run(
+        [PROJECT / "tools" / "audit", "--dsn", f"dbname={scene.database}", "roles/settings"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_make_principals_says_what_a_client_can_change(
     stage: MakeStage, players: list[str], cluster: Path, maintenance: Connection
 ) -> None:
