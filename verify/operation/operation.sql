@@ -5,7 +5,7 @@ begin;
 \set relation ledger.operation
 select $list$
     class               text                     not null
-    operation_key       text                     not null
+    operation_key       text collate "C"         not null
     incarnation         uuid                     not null
     revision            integer                  not null
     state               text                     not null

@@ -5,7 +5,7 @@ begin;
 \set relation ledger.operation_event
 select $list$
     class          text                     not null
-    operation_key  text                     not null
+    operation_key  text collate "C"         not null
     event_no       bigint                   not null
     incarnation    uuid                     not null
     revision       integer                  not null

@@ -97,9 +97,11 @@ begin
                   where n.nspname = 'kernel' and g.grantee not in (0, n.nspowner)
                     and pg_has_role(a.usesysid, g.grantee, 'member')
               )
-              -- Auditors and admins may read for long; nobody may lock for long, or idle.
+              -- Auditors and admins may read for long, statement after statement as a dump does;
+              -- nobody may lock for long, or idle.
               and not (
-                  a.state = 'active' and a.backend_xid is null
+                  (a.state = 'active' or a.state_change > v_now - p_older_than)
+                  and a.backend_xid is null
                   and (pg_has_role(a.usesysid, 'fencepost_auditor', 'member')
                        or pg_has_role(a.usesysid, 'fencepost_admin', 'member'))
               )

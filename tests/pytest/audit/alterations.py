@@ -30,6 +30,8 @@ class Alteration:
     statement: str
     major: int = 15
     """From which major on it can be done."""
+    last: int = 18
+    """Until which major it can be done."""
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.statement.strip().splitlines()[0][:60]}"
@@ -630,6 +632,23 @@ ALTERATIONS = [
         "tables/rewrite_rule",
         "never on ledger.verdict",
         "create rule never as on insert to ledger.verdict do instead nothing",
+    ),
+    Alteration(
+        "tables/rewrite_rule",
+        "_RETURN on ledger.verdict",
+        "create rule never as on delete to ledger.verdict do also select 1;"
+        'alter rule never on ledger.verdict rename to "_RETURN"',
+        last=15,
+    ),
+    Alteration(
+        "tables/sequence",
+        "ledger.denial_denial_no_seq",
+        "alter sequence ledger.denial_denial_no_seq increment 16 cycle maxvalue 100",
+    ),
+    Alteration(
+        "tables/column",
+        "ledger.answer.meaning",
+        'alter table ledger.answer alter column meaning type text collate "C"',
     ),
     Alteration(
         "tables/inherits",

@@ -30,12 +30,13 @@ def is_there(ledger: Ledger, pid: int) -> bool:
 
 
 def old(ledger: Ledger, pid: int) -> int:
-    """Wait until a session's transaction has been open for longer than a second; return its pid."""
+    """Wait until a session's transaction is open, or idle, for over a second; return its pid."""
     wait_for(
         lambda: (
             ledger.look(
                 "select from pg_stat_activity "
-                "where pid = %s and xact_start < clock_timestamp() - interval '1.2 seconds'",
+                "where pid = %s and clock_timestamp() - interval '1.2 seconds' > "
+                "greatest(xact_start, case when state <> 'active' then state_change end)",
                 pid,
             )
             != []
@@ -122,6 +123,16 @@ def test_an_auditor_that_reads_is_let_be(ledger: Ledger) -> None:
     for each in reading:
         with pytest.raises(psycopg.OperationalError):
             each.result(30)
+
+
+def test_an_auditor_between_two_statements_is_let_be(ledger: Ledger) -> None:
+    """As a dump is that reads one table after the other."""
+    auditor = ledger.session("auditor")
+    auditor._connection.execute("select pg_sleep(1.5)")
+
+    assert evicted(ledger, "reaper") == set()
+
+    auditor._connection.execute("select 1")
 
 
 def test_whose_role_was_dropped_is_ended_like_a_client(
