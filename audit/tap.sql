@@ -21,6 +21,7 @@ begin transaction isolation level read committed, read only;
 \i audit/settings.psql
 
 \qecho `echo 1..$(ls audit/rules/*/*.sql | wc -l)`
+\qecho '# Before any remedy: set search_path = pg_catalog, pg_temp;'
 
 select set_config('audit.expected', :'expected', true) as done,
        set_config('audit.held', 'false', true) as held,

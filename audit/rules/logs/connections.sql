@@ -5,6 +5,6 @@
 -- Needs: nothing
 select s.name as object,
        'it is off' as found,
-       format(E'alter system set %I = on;\nselect pg_reload_conf()', s.name) as remedy
+       format(E'alter system set %I = on;\nselect pg_catalog.pg_reload_conf()', s.name) as remedy
 from pg_catalog.pg_settings as s
 where s.name in ('log_connections', 'log_disconnections') and s.setting in ('off', '')

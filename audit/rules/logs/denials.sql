@@ -8,7 +8,7 @@ select s.name as object,
        case s.source
            when 'database' then format('alter database %I reset %I', current_database(), s.name)
            when 'user' then format('alter role %I reset %I', session_user, s.name)
-           else E'alter system set log_min_messages = warning;\nselect pg_reload_conf()'
+           else E'alter system set log_min_messages = warning;\nselect pg_catalog.pg_reload_conf()'
        end as remedy
 from pg_catalog.pg_settings as s
 where s.name = 'log_min_messages' and s.setting in ('log', 'fatal', 'panic')

@@ -6,7 +6,7 @@
 select s.name as object,
        format('it is %s', s.setting) as found,
        E'alter system set log_destination = ''stderr,jsonlog'';\n'
-           '-- logging_collector has to be on, which takes a restart.\nselect pg_reload_conf()'
+           '-- logging_collector has to be on, which takes a restart.\nselect pg_catalog.pg_reload_conf()'
            as remedy
 from pg_catalog.pg_settings as s
 where s.name = 'log_destination' and s.setting !~ 'csvlog|jsonlog'

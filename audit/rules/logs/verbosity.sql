@@ -10,7 +10,7 @@ select s.name as object,
        case s.source
            when 'database' then format('alter database %I reset %I', current_database(), s.name)
            when 'user' then format('alter role %I reset %I', session_user, s.name)
-           else E'alter system set log_error_verbosity = ''default'';\nselect pg_reload_conf()'
+           else E'alter system set log_error_verbosity = ''default'';\nselect pg_catalog.pg_reload_conf()'
        end as remedy
 from pg_catalog.pg_settings as s
 where s.name = 'log_error_verbosity' and s.setting = 'terse'

@@ -5,7 +5,7 @@
 -- Needs: nothing
 select p.name as object,
        format('it is %L, without %s', p.setting, e.escape) as found,
-       E'alter system set log_line_prefix = ''%m [%p] %q%u@%d '';\nselect pg_reload_conf()'
+       E'alter system set log_line_prefix = ''%m [%p] %q%u@%d '';\nselect pg_catalog.pg_reload_conf()'
            as remedy
 from pg_catalog.pg_settings as p
 join pg_catalog.pg_settings as d on d.name = 'log_destination'

@@ -9,6 +9,6 @@ select format('%s, line %s', coalesce(to_jsonb(h) ->> 'file_name', current_setti
               h.line_number) as object,
        concat_ws(' ', h.type, array_to_string(h.database, ','), array_to_string(h.user_name, ','),
                  h.address, h.auth_method) as found,
-       E'-- Write scram-sha-256 in place of trust; then\nselect pg_reload_conf()' as remedy
+       E'-- Write scram-sha-256 in place of trust; then\nselect pg_catalog.pg_reload_conf()' as remedy
 from pg_catalog.pg_hba_file_rules() as h
 where h.auth_method = 'trust'

@@ -9,7 +9,7 @@ select format('%s, line %s', coalesce(to_jsonb(h) ->> 'file_name', current_setti
               h.line_number) as object,
        concat_ws(' ', h.type, array_to_string(h.database, ','), array_to_string(h.user_name, ','),
                  h.address, h.auth_method) as found,
-       format(E'-- Write scram-sha-256 in place of %s; then\nselect pg_reload_conf()',
+       format(E'-- Write scram-sha-256 in place of %s; then\nselect pg_catalog.pg_reload_conf()',
               h.auth_method) as remedy
 from pg_catalog.pg_hba_file_rules() as h
 where h.auth_method in ('password', 'md5') or h.auth_method = 'ident' and h.type <> 'local'

@@ -6,7 +6,7 @@
 -- Needs: nothing
 select s.name as object,
        format('it is %s', s.reset_val) as found,
-       format(E'alter system set %I = %L;\nselect pg_reload_conf()', s.name, s.boot_val) as remedy
+       format(E'alter system set %I = %L;\nselect pg_catalog.pg_reload_conf()', s.name, s.boot_val) as remedy
 from pg_catalog.pg_settings as s
 where s.name in (
       'allow_system_table_mods', 'createrole_self_grant', 'default_transaction_isolation',

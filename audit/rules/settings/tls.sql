@@ -6,7 +6,7 @@
 select s.name as object,
        format('it is off, and listen_addresses is %s', l.setting) as found,
        E'-- With server.crt and server.key in the data folder:\n'
-           'alter system set ssl = on;\nselect pg_reload_conf()' as remedy
+           'alter system set ssl = on;\nselect pg_catalog.pg_reload_conf()' as remedy
 from pg_catalog.pg_settings as s
 join pg_catalog.pg_settings as l on l.name = 'listen_addresses'
 where s.name = 'ssl' and s.setting = 'off'

@@ -88,14 +88,16 @@ fault (registry, what) as (
 select format('schema %s', n.nspname) as object,
        string_agg(f.what, ', ' order by f.what) as found,
        case
-           when n.nspname = 'sqitch' then concat(
-               E'alter schema sqitch rename to sqitch_as_found;\n',
-               E'-- As the deployer, who makes the record anew:\n',
-               '\! sqitch deploy --log-only --target db:pg:', current_database())
-           when to_regnamespace('fencepost_superuser') is not null then concat(
-               E'drop schema sqitch_superuser cascade;\n',
-               E'-- As a superuser, who makes the record anew:\n',
-               '\! superuser/sqitch deploy --log-only --target db:pg:', current_database())
+           when n.nspname = 'sqitch' then
+               E'alter schema sqitch rename to sqitch_as_found;\n'
+               '-- As the deployer, who makes the record anew:\n'
+               '\\setenv PGDATABASE :DBNAME\n'
+               '\\! sqitch deploy --log-only --target db:pg:'
+           when to_regnamespace('fencepost_superuser') is not null then
+               E'drop schema sqitch_superuser cascade;\n'
+               '-- As a superuser, who makes the record anew:\n'
+               '\\setenv PGDATABASE :DBNAME\n'
+               '\\! superuser/sqitch deploy --log-only --target db:pg:'
            else 'drop schema sqitch_superuser cascade'
        end as remedy
 from registry as n

@@ -188,6 +188,7 @@ def test_the_json_has_its_shape(open_to_public: str) -> None:
         "auditor",
         "status",
         "counts",
+        "before_remedies",
         "findings",
         "not_seen",
         "failed",
@@ -195,6 +196,7 @@ def test_the_json_has_its_shape(open_to_public: str) -> None:
     ]
     assert (found["format"], found["database"], found["auditor"]) == (1, open_to_public, "postgres")
     assert (found["status"], found["counts"]["critical"]) == (1, 1)
+    assert found["before_remedies"] == "set search_path = pg_catalog, pg_temp;"
     assert found["findings"] == [
         {
             "rule": WRONG,
