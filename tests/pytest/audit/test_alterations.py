@@ -80,7 +80,7 @@ def mend(connection: Connection, remedy: str) -> None:
             lines += (PROJECT / script[1]).read_text().splitlines()
         elif role := re.fullmatch(r"\\password (.+)", line):
             lines.append(f"alter role {role[1]} password 'another'")
-        elif line.startswith("\\! "):
+        elif line.startswith(("\\! ", "\\setenv ")):
             continue  # another session's, which comes when this one has committed
         else:
             lines.append(line)
