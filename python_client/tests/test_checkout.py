@@ -640,3 +640,61 @@ def test_a_difference_has_a_bound(workspace: Workspace, monkeypatch: pytest.Monk
 def test_a_commit_that_does_not_exist_has_no_patch_id(workspace: Workspace) -> None:
     with pytest.raises(GitError, match="git diff"):
         workspace.store.patch_id(workspace.base, "1" * 40)
+
+
+def test_names_longer_than_can_be_looked_at_are_refused(workspace: Workspace) -> None:
+    """Git begins in the folder, and gets further down than who begins at the root."""
+    was = Path.cwd()
+    os.chdir(workspace.files)
+    try:
+        for _ in range(17):
+            Path("d" * 239).mkdir()
+            os.chdir("d" * 239)
+        os.mkfifo(".gitignore")
+    finally:
+        os.chdir(was)
+    with pytest.raises(Unusable, match="has too long a name to be looked at"):
+        workspace.snapshot("message")
+
+
+def test_what_git_holds_in_memory_is_counted_together(workspace: Workspace) -> None:
+    for name in ("a", "a/b", "a/b/c"):
+        (workspace.files / name).mkdir()
+        with (workspace.files / name / ".gitignore").open("wb") as file:
+            file.truncate(planted.MOST_BYTES // 3 + 1)
+    with pytest.raises(Unusable, match="has, with others that git reads, over"):
+        workspace.snapshot("message")
+
+
+def test_git_may_not_say_more_than_is_taken(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "OUTPUT_BYTES", 10)
+    with pytest.raises(checkout.TooMuch, match="over 10 bytes to say"):
+        workspace.store.run("ls-tree", "-r", workspace.base)
+
+
+def unfolded(git: Git, base: str, content: bytes, levels: int) -> str:
+    """Commit a tree of 10 to the power of *levels* files, which is small as git keeps it."""
+    kind, mode = "blob", "100644"
+    sha = git.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+    for _ in range(levels):
+        lines = "".join(f"{mode} {kind} {sha}\t{number}\n" for number in range(10))
+        sha = git.run("mktree", stdin=lines.encode()).decode().strip()
+        kind, mode = "tree", "040000"
+    who = {
+        f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    return git.run("commit-tree", "-p", base, sha, identity=who).decode().strip()
+
+
+def test_a_small_pack_with_much_in_it_is_too_much(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = workspace.store
+    git.require_bounded(workspace.base, unfolded(git, workspace.base, b"x", 3))
+    with pytest.raises(Unusable, match="too large"):
+        git.require_bounded(workspace.base, unfolded(git, workspace.base, bytes(20 << 20), 2))
+    monkeypatch.setattr(checkout, "OUTPUT_BYTES", 1 << 20)
+    with pytest.raises(Unusable, match="too many files"):
+        git.require_bounded(workspace.base, unfolded(git, workspace.base, b"x", 9))

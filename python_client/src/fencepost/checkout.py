@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import select
 import signal
 import stat
@@ -41,6 +42,12 @@ STORE = "base.git"
 
 DIFFERENCE_BYTES = 1024 * 1024 * 1024
 """How large the difference that an attempt makes may be, as git writes it."""
+
+OUTPUT_BYTES = 256 * 1024 * 1024
+"""How much of what git says is taken into memory."""
+
+_MEMORY_BYTES = 4 * 1024 * 1024 * 1024
+"""How much of it a git may take that looks at what somebody else made."""
 
 GITLINK = "160000"
 _SYMLINK = "120000"
@@ -120,6 +127,10 @@ class GitError(FencepostError):
         super().__init__(f"git {what}: {said or f'exit code {status}'}")
         self.status = status
         self.output = said
+
+
+class TooMuch(GitError):
+    """Git had more to say than is taken into memory."""
 
 
 class Unusable(FencepostError):
@@ -362,14 +373,31 @@ class Git:
                     return
                 yield chunk
 
+    def require_bounded(self, base: str, commit: str) -> None:
+        """Insist that a change can be looked at and checked out: a small pack may unfold to much.
+
+        :raises Unusable: what was added and modified has over ``DIFFERENCE_BYTES`` together, each
+            path counted; or the names of all paths have over ``OUTPUT_BYTES``.
+        """
+        try:
+            # Said as it is found, where a difference is held in memory first.
+            self.run("ls-tree", "-r", "--name-only", "-z", commit)
+            changes = self.touched(base, commit)
+        except TooMuch as error:
+            message = f"the commit holds too many files: {error}"
+            raise Unusable(message) from error
+        wanted = "".join(f"{each.after}\n" for each in changes if each.has_content)
+        sizes = self.run("cat-file", "--batch-check=%(objectsize)", stdin=wanted.encode()).split()
+        _require_bounded(sum(int(size) for size in sizes if size.isdigit()))
+
     def touched(self, base: str, commit: str) -> list[Change]:
         """Return every path that differs; a rename is a path gone and a path come."""
         raw = self.run("diff-tree", "-r", "-z", "--no-renames", "--full-index", base, commit)
         parts = raw.split(b"\0")
         changes = []
         for entry, path in zip(parts[0:-1:2], parts[1::2], strict=True):
-            before, after, _, _, letter = entry.decode().lstrip(":").split(" ")
-            changes.append(Change(os.fsdecode(path), before, after, letter))
+            before, after, _, sha, letter = entry.decode().lstrip(":").split(" ")
+            changes.append(Change(os.fsdecode(path), before, after, letter, sha))
         return changes
 
     def links_on_the_way(self, commit: str, path: str) -> set[str]:
@@ -387,7 +415,7 @@ class Git:
                     "/".join([str(PurePosixPath(prefix).parent), target, *parts[count:]])
                 )
                 found.add(prefix)
-                if not leads.startswith(("/", "..")):
+                if leads != ".." and not leads.startswith(("/", "../")):
                     found.add(leads)
                     waiting.append(leads)
         return found
@@ -462,6 +490,13 @@ class Change:
     mode_before: str
     mode_after: str
     letter: str
+    after: str
+    """The object's name afterwards."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether it is afterwards a file or a link, whose object is here."""
+        return self.mode_after not in {"000000", GITLINK}
 
     def __str__(self) -> str:
         if "000000" in {self.mode_before, self.mode_after}:
@@ -573,6 +608,7 @@ class Workspace:
             },
         )
         sha = commit.decode().strip()
+        git.require_bounded(self.base, sha)
         return Snapshot(git=git, commit=sha, fingerprint=git.patch_id(self.base, sha))
 
     def _tree(self, git: Git, own: Path) -> str:
@@ -827,30 +863,41 @@ def _communicate(
         raise Interrupted(interrupt.reason or "interrupted")
     deadline = time.monotonic() + limit.total_seconds()
     # From a file: `communicate` sends no more of its input once it has timed out.
+    said = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
     with tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
         process = subprocess.Popen(
             command,
             stdin=given,
-            stdout=subprocess.PIPE,
+            stdout=said,
             stderr=subprocess.PIPE,
             cwd=folder,
             env=dict(environment),
             start_new_session=True,
         )
-    with process:
+    with process, said:
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MEMORY_BYTES, _MEMORY_BYTES))
         while True:
             try:
-                stdout, stderr = process.communicate(timeout=0.25)
+                _, stderr = process.communicate(timeout=0.25)
             except subprocess.TimeoutExpired:
-                if not interrupt and time.monotonic() < deadline:
+                is_too_much = os.fstat(said.fileno()).st_size > OUTPUT_BYTES
+                if not is_too_much and not interrupt and time.monotonic() < deadline:
                     continue
                 _end_group(process)
+                if is_too_much:
+                    break
                 if interrupt:
                     raise Interrupted(interrupt.reason or "interrupted") from None
                 raise GitError(command[-1], None, "did not end in time") from None
-            return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+            if os.fstat(said.fileno()).st_size > OUTPUT_BYTES:
+                break
+            said.seek(0)
+            return subprocess.CompletedProcess(command, process.returncode, said.read(), stderr)
+        message = f"has over {OUTPUT_BYTES} bytes to say"
+        raise TooMuch(command[-1], None, message)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@ reads until somebody writes into that, and from a device for ever.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -17,7 +18,12 @@ READ_BY_GIT = frozenset({b".gitattributes", b".gitignore", b".gitmodules", b".ma
 """The names under which git opens files wherever they stand in a folder."""
 
 MOST_BYTES = 100 << 20
-"""How large such a file may be, which git holds in memory; itself it takes no larger attributes."""
+"""How large such files may be together, which git holds in memory; itself it takes no attributes
+file that is larger."""
+
+_LONGEST = os.pathconf("/", "PC_PATH_MAX") - 1
+_MOST_NAMES = 256 << 20
+_TOO_LONG = "has too long a name to be looked at"
 
 _GITFILE_BYTES = 1 << 20
 _NULL = os.makedev(1, 3)
@@ -26,15 +32,26 @@ _NULL = os.makedev(1, 3)
 def obstacle(folder: Path, *, interrupt: Interrupt | None = None) -> str | None:
     """Return what in a folder of files would hold git, in words; ``None`` where nothing does."""
     top = os.fsencode(folder)
+    names = held = 0
     for entry in _walk(top, interrupt):
-        if entry.name in READ_BY_GIT:
+        names += len(entry.path) - len(top)
+        if names > _MOST_NAMES:
+            return f"the folder holds too many files: their names have over {_MOST_NAMES} bytes"
+        # git, which begins in the folder, goes on where this does not.
+        found = _TOO_LONG if len(entry.path) > _LONGEST else None
+        if found is None and entry.name in READ_BY_GIT:
             found = _not_read(entry.path)
+            held += _size(entry.path)
+            if found is None and held > MOST_BYTES:
+                found = f"has, with others that git reads, over {MOST_BYTES} bytes"
+        elif found is not None:
+            pass
         elif entry.name == b".git" and os.path.dirname(entry.path) != top:  # noqa: PTH120 - bytes
             found = _not_read_in_repository(entry.path)
         else:
             continue
         if found is not None:
-            return f"{os.fsdecode(os.path.relpath(entry.path, top))} {found}: remove it"
+            return f"{os.fsdecode(os.path.relpath(entry.path, top))[-200:]} {found}: remove it"
     return None
 
 
@@ -66,12 +83,19 @@ def _walk(top: bytes, interrupt: Interrupt | None) -> Iterator[os.DirEntry[bytes
                     waiting.append(entry.path)
 
 
+def _size(path: bytes) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116 - bytes
+    except OSError:
+        return 0
+
+
 def _not_read(path: bytes) -> str | None:
     """Return what a file that git would open is instead; links are followed, as by an older git."""
     try:
         status = os.stat(path)  # noqa: PTH116 - bytes
-    except OSError:
-        return None
+    except OSError as error:
+        return _TOO_LONG if error.errno == errno.ENAMETOOLONG else None
     if stat.S_ISREG(status.st_mode):
         return f"has over {MOST_BYTES} bytes" if status.st_size > MOST_BYTES else None
     if stat.S_ISDIR(status.st_mode):

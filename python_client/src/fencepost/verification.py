@@ -434,6 +434,10 @@ def _require_fork(git: Git, value: str, ref: str, base: str, commit: str) -> Non
 
 def _inspect(bundle: Bundle, git: Git, base: str, commit: str, acceptance: _Acceptance) -> str:
     """Check what can be told without running anything; return the patch id."""
+    try:
+        git.require_bounded(base, commit)
+    except checkout.Unusable as error:
+        raise _Rejected(str(error)) from error
     violation = checkout.protected_violation(git, base, commit, acceptance.protected)
     if violation is not None:
         raise _Rejected(violation)

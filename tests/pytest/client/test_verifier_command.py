@@ -248,6 +248,20 @@ def test_a_pushed_ref_that_is_gone_is_no_verdict(world: World) -> None:
     assert world.campaign()["state"] == "attempted"
 
 
+def test_a_small_commit_that_unfolds_to_much_is_rejected(world: World) -> None:
+    world.open_campaign()
+    (world.clone / "zeros").write_bytes(bytes(20 << 20))
+    blob = git(world.clone, "hash-object", "-w", "zeros")
+    (world.clone / "zeros").unlink()
+    entries = [word for n in range(60) for word in ("--cacheinfo", f"100644,{blob},{n}")]
+    git(world.clone, "update-index", "--add", *entries)
+    git(world.clone, "commit", "--quiet", "--message", "zeros")
+    submit(world)
+    world.verify()
+    assert "the change is too large" in world.attempt()["reason"]
+    assert world.left_behind() == []
+
+
 def test_what_would_hold_git_holds_no_verifier(world: World) -> None:
     """A commit has no FIFO in it, but links to one; and the acceptance command can make one."""
     pipe = world.folder.parent / "pipe"
