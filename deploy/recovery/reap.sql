@@ -105,9 +105,13 @@ begin
             continue;
         end if;
 
-        v_at       := ledger.clock();
+        v_at     := ledger.clock();
+        v_reason := ledger.forfeit(v_campaign, v_at);
+        if v_reason is null then
+            -- Its holder, dismissed when the row was found, was enrolled again: the lease stands.
+            continue;
+        end if;
         v_left     := v_left - 1;
-        v_reason   := ledger.forfeit(v_campaign, v_at);
         v_campaign := ledger.lose(
             v_campaign, v_class, v_at, v_reason,
             v_reason = 'the lease ran out' and not v_class.is_paused

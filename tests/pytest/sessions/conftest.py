@@ -38,6 +38,20 @@ create or replace function ledger.clock() returns timestamptz language sql volat
     as $fn$ select c.now from testing.clock as c $fn$
 """
 
+# The ledger's clock: who has a campaign locked waits at it while somebody has the advisory lock 1.
+GATED_CLOCK = """
+create or replace function ledger.clock() returns timestamptz language plpgsql volatile
+    set search_path = pg_catalog, pg_temp
+    as $fn$
+    begin
+        perform pg_advisory_xact_lock_shared(1)
+        from ledger.campaign as c
+        where c.xmax = pg_current_xact_id_if_assigned()::xid;
+        return clock_timestamp();
+    end
+    $fn$
+"""
+
 
 class Session:
     """One connection of one principal. Nothing is committed unless the test says so."""
@@ -205,6 +219,15 @@ class Ledger:
     def tick(self, by: str) -> None:
         """Move the stopped clock on."""
         self._god.execute("update testing.clock set now = now + %s::interval", (by,))
+
+    def gate_clock(self) -> None:
+        """Let who has locked a campaign, and then looks at the clock, wait until the gate opens."""
+        self._god.execute(GATED_CLOCK)
+        self._god.execute("select pg_advisory_lock(1)")
+
+    def open_gate(self) -> None:
+        """Let them go on."""
+        self._god.execute("select pg_advisory_unlock(1)")
 
     def define_class(self, **policy: object) -> None:
         """Define the class anew."""

@@ -35,3 +35,26 @@ def test_who_is_still_enrolled_keeps_his_lease(ledger: Ledger) -> None:
     assert reaper.rows("reap") == []
     reaper.commit()
     assert ledger.moves(campaign) == ["open", "claim"]
+
+
+def test_who_is_enrolled_again_while_a_reaper_looks_keeps_his_lease(ledger: Ledger) -> None:
+    (campaign,) = ledger.campaigns()
+    worker, reaper = ledger.session("worker"), ledger.session("reaper")
+    given = {"p_principal": ledger.person("worker").name, "p_duty": "worker"}
+    worker.call("claim", p_token="00000000-0000-4000-8000-000000000001")
+    ledger.admin.done("dismiss", **given)
+    worker.commit()
+
+    ledger.gate_clock()
+    reaping = ledger.background(lambda: reaper.finished("reap"))
+    ledger.wait_for(
+        lambda: ledger.look(
+            "select from pg_stat_activity where pid = %s and wait_event = 'advisory'", reaper.pid
+        ),
+        "the reaper has the campaign",
+    )
+    ledger.admin.done("enrol", **given)
+    ledger.open_gate()
+
+    assert reaping.result(15) == []
+    assert ledger.moves(campaign) == ["open", "claim"]
